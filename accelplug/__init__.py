@@ -1,0 +1,78 @@
+"""accelplug: one plug-in layer between AI accelerators and PyTorch/vLLM.
+
+>>> import accelplug
+>>> dev = accelplug.auto()          # the best usable device, made live
+>>> dev.torch_device
+device(type='cpu')
+
+Importing this package imports neither torch nor a backend; the names below load what they need.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from accelplug.activation import Device
+    from accelplug.api import auto, devices, explain, select
+    from accelplug.errors import (
+        AccelplugError,
+        BadInputError,
+        DeviceUnusableError,
+        ForkedDeviceError,
+        UnknownDeviceError,
+    )
+    from accelplug.hookspecs import hookimpl
+    from accelplug.specs import Candidate, Explanation, Selection, Verdict
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "Device": "accelplug.activation",
+    "auto": "accelplug.api",
+    "devices": "accelplug.api",
+    "explain": "accelplug.api",
+    "select": "accelplug.api",
+    "AccelplugError": "accelplug.errors",
+    "BadInputError": "accelplug.errors",
+    "DeviceUnusableError": "accelplug.errors",
+    "ForkedDeviceError": "accelplug.errors",
+    "UnknownDeviceError": "accelplug.errors",
+    "hookimpl": "accelplug.hookspecs",
+    "Candidate": "accelplug.specs",
+    "Explanation": "accelplug.specs",
+    "Selection": "accelplug.specs",
+    "Verdict": "accelplug.specs",
+}
+
+__all__ = [
+    "AccelplugError",
+    "BadInputError",
+    "Candidate",
+    "Device",
+    "DeviceUnusableError",
+    "Explanation",
+    "ForkedDeviceError",
+    "Selection",
+    "UnknownDeviceError",
+    "Verdict",
+    "auto",
+    "devices",
+    "explain",
+    "hookimpl",
+    "select",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'accelplug' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

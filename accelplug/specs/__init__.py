@@ -1,0 +1,19 @@
+"""The records that cross the hooks: frozen, validated, and all that one stage knows of another."""
+
+from accelplug.specs.device import DeviceSpec, RanOn
+from accelplug.specs.host import Host
+from accelplug.specs.probe import Probe, Verdict
+from accelplug.specs.record import Record
+from accelplug.specs.selection import Candidate, Explanation, Selection
+
+__all__ = [
+    "Candidate",
+    "DeviceSpec",
+    "Explanation",
+    "Host",
+    "Probe",
+    "RanOn",
+    "Record",
+    "Selection",
+    "Verdict",
+]

@@ -1,0 +1,69 @@
+"""What a backend says about its device, once, at discovery."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from accelplug.specs.host import Host
+from accelplug.specs.probe import Probe
+from accelplug.specs.record import Record
+
+
+class RanOn(str, Enum):
+    """The best that this backend's device path has been run on."""
+
+    hardware = "hardware"
+    simulator = "simulator"
+    nothing = "nothing"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+class DeviceSpec(Record):
+    """One accelerator, described once.
+
+    name
+        What people type: ``--device NAME``. Must equal the name of the entry point.
+    title
+        What people read: "NVIDIA CUDA".
+    torch_type
+        What ``torch.device()`` is given; several backends may share one (rocm is ``cuda``).
+    priority
+        Higher is preferred by ``auto``; the in-tree ones are cuda 500, neuron 400, spyre 300, rocm 230, xpu 220,
+        mps 210, cpu 0. Equal priorities are ordered by name.
+    probe
+        ``probe(host) -> Probe``. Reads files, environment and package metadata through ``host``; imports no SDK,
+        opens no device, touches no torch.
+    isolated_probe
+        True when the probe has to run foreign code: it then runs in a process of its own, under the time limit.
+    load
+        Makes the device exist in PyTorch (imports the SDK). None where PyTorch has the device in tree.
+    start_method
+        How processes that use the device must be started.
+    visible_devices
+        The environment variable that limits which devices a process sees; "" if there is none.
+    masquerades_as
+        Names of backends whose PyTorch API this device's SDK answers (an SDK that makes ``torch.cuda`` say yes).
+    vllm_plugins
+        Entry-point names in ``vllm.platform_plugins`` of the vendor's own vLLM platforms for this device.
+    ran_on
+        The best that the device path has been run on. Shown wherever the device is.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    title: str
+    torch_type: str
+    probe: Callable[[Host], Probe]
+    priority: int = 250
+    isolated_probe: bool = False
+    load: Callable[[], None] | None = None
+    start_method: Literal["fork", "spawn"] = "spawn"
+    visible_devices: str = ""
+    masquerades_as: tuple[str, ...] = ()
+    vllm_plugins: tuple[str, ...] = ()
+    ran_on: RanOn = RanOn.nothing

@@ -1,0 +1,94 @@
+"""The report of a choice: every candidate, its verdict and reason, who was chosen and what decided it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import Field
+
+from accelplug import show
+from accelplug.specs.device import RanOn
+from accelplug.specs.probe import Verdict
+from accelplug.specs.record import Record
+
+
+class Candidate(Record):
+    """One backend as it stands on this host: what its probe said, and where the backend came from."""
+
+    name: str
+    title: str
+    verdict: Verdict
+    reason: str
+    remedy: str = ""
+    probe_ms: float = 0.0
+    simulated: bool = False
+    count: int = 0
+    priority: int = 0
+    torch_type: str = ""
+    ran_on: RanOn = RanOn.nothing
+    details: dict[str, str] = Field(default_factory=dict)
+    evidence: tuple[str, ...] = ()
+    distribution: str = ""
+    error: str = Field(default="", description="The traceback, where the verdict is `broken`.")
+
+    @property
+    def usable(self) -> bool:
+        return self.verdict is Verdict.usable
+
+
+class Selection(Record):
+    """Who was chosen among all candidates, and what decided it.
+
+    ``chosen`` is None where nothing that was asked for is usable. ``candidates`` are in the order in which ``auto``
+    prefers them. ``requested`` is what was asked for: "auto", a name, or names in order of preference.
+    """
+
+    chosen: str | None
+    candidates: tuple[Candidate, ...]
+    decided_by: str
+    requested: str = "auto"
+
+    def __getitem__(self, name: str) -> Candidate:
+        for candidate in self.candidates:
+            if candidate.name == name:
+                return candidate
+        raise KeyError(name)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    def names(self) -> Iterator[str]:
+        return (candidate.name for candidate in self.candidates)
+
+    def __str__(self) -> str:
+        return show.selection_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return show.selection_html(self)
+
+
+class Explanation(Record):
+    """The long form of a selection: for one device or all of them, what was looked at, found, and what to do."""
+
+    selection: Selection
+    device: str | None = None
+    settings: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The candidates that the explanation is about."""
+        if self.device is None:
+            return self.selection.candidates
+        return (self.selection[self.device],)
+
+    def __str__(self) -> str:
+        return show.explanation_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return show.explanation_html(self)
