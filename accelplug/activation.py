@@ -1,0 +1,88 @@
+"""Makes the chosen device live in this process, once, and hands out the device to put things on.
+
+For devices that PyTorch has in tree there is nothing to do. The others are loaded: their SDK registers a device type,
+for good. A process that was forked from one with such a device must not use it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from accelplug.errors import ActivationError, ForkedDeviceError
+from accelplug.plugins import running
+from accelplug.specs import DeviceSpec, Selection
+
+if TYPE_CHECKING:
+    import torch
+
+_lock = threading.Lock()
+_loaded_in: dict[str, int] = {}  # the devices with an SDK, and the process that loaded it; a fork inherits this
+
+
+class Device:
+    """A live device: ``torch_device`` is what tensors and modules go on; ``selection`` says why it is this one."""
+
+    def __init__(self, spec: DeviceSpec, selection: Selection, index: int | None = None) -> None:
+        self.name = spec.name
+        self.index = index
+        self.selection = selection
+        self._spec = spec
+        self._pid = os.getpid()
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The ``torch.device``. Raises ForkedDeviceError in a forked child, where the device can't work."""
+        if self._spec.load is not None:
+            _refuse_forked(self.name, self._pid)
+        import torch
+
+        return torch.device(str(self))
+
+    def __str__(self) -> str:
+        return self._spec.torch_type if self.index is None else f"{self._spec.torch_type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"<accelplug device {self.name} as {str(self)!r}, decided by {self.selection.decided_by}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.name, self.index) == (other.name, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.index))
+
+    def _repr_html_(self) -> str:
+        return self.selection._repr_html_()
+
+
+def activate(spec: DeviceSpec, selection: Selection, index: int | None = None) -> Device:
+    """Loads the device's SDK if it has one and this process hasn't yet.
+
+    Raises ActivationError if that fails, ForkedDeviceError in a child of a process that has loaded it.
+    """
+    if spec.load is not None:
+        with _lock:
+            _load(spec.name, spec.load)
+    return Device(spec, selection, index)
+
+
+def _load(name: str, load: Callable[[], None]) -> None:
+    if name in _loaded_in:
+        _refuse_forked(name, _loaded_in[name])
+        return
+    try:
+        with running(name):
+            load()
+    except (Exception, SystemExit) as error:
+        raise ActivationError(f"{name} could not be made live: {type(error).__name__}: {error}") from error
+    _loaded_in[name] = os.getpid()
+
+
+def _refuse_forked(name: str, pid: int) -> None:
+    if os.getpid() != pid:
+        raise ForkedDeviceError(
+            f"{name} was made live in process {pid} and can't be used in its forked child {os.getpid()}; "
+            "start processes with the spawn method: multiprocessing.get_context('spawn')"
+        )

@@ -1,0 +1,65 @@
+"""The four calls of the public API: what is here, why, choose, choose by name."""
+
+from __future__ import annotations
+
+import functools
+
+from accelplug import settings
+from accelplug.activation import Device, activate
+from accelplug.errors import BadInputError
+from accelplug.plugins import discover
+from accelplug.selection import AUTO, choose, require
+from accelplug.specs import Explanation, Selection
+
+
+def devices(device: str | None = None, asked_by: str = "argument") -> Selection:
+    """Probes every backend and says which device would be chosen. Changes nothing in the process.
+
+    ``device`` asks as ``select`` would, and ``asked_by`` is what the report calls that; ``chosen`` is None where it is
+    not usable. Raises UnknownDeviceError for a name that no backend has, BadInputError for a bad setting.
+    """
+    settings.warn_misspelt()
+    return choose(settings.read(), device, asked_by)
+
+
+def explain(device: str | None = None, asked_by: str = "argument") -> Explanation:
+    """The long form of `devices`: for each candidate (or just ``device``) what was looked at, and what to do."""
+    selection = devices(device, asked_by)
+    named = None if device in (None, AUTO) else device
+    return Explanation(
+        selection=selection,
+        device=named if named in set(selection.names()) else None,
+        settings=settings.read().described(),
+    )
+
+
+def auto() -> Device:
+    """Chooses the best usable device and makes it live: the one the settings ask for, else by priority, then name.
+
+    Returns the same device on every call, whatever a later probe would say; only changed settings choose anew.
+    Raises DeviceUnusableError where the settings ask for one that isn't usable.
+    """
+    return _auto(settings.read().values)
+
+
+@functools.cache
+def _auto(values: settings.Settings) -> Device:
+    return select(AUTO)
+
+
+def select(*names: str, index: int | None = None) -> Device:
+    """Makes the first usable of the named devices live: ``select("neuron")``, ``select("neuron", "cuda", index=1)``.
+
+    Raises UnknownDeviceError for a name no backend has, DeviceUnusableError (with every verdict) where none is usable,
+    BadInputError for an index that the device does not have.
+    """
+    if not names:
+        raise BadInputError('select() needs a name: select("cuda"), select("neuron", "cuda"); or use auto()')
+    selection = devices(",".join(names))
+    chosen = require(selection)
+    if index is not None and not 0 <= index < chosen.count:
+        raise BadInputError(
+            f"index {index} of {chosen.name}: it has {chosen.count} usable devices, 0 to {chosen.count - 1}"
+        )
+    (spec,) = [b.spec for b in discover(settings.read().values.backends) if b.name == chosen.name and b.spec]
+    return activate(spec, selection, index)

@@ -1,0 +1,186 @@
+"""Every setting: the ACCELPLUG_* variables and accelplug.toml, in one validated model.
+
+A variable wins over the file, and the file over the default; an empty variable counts as unset. The file is
+``$ACCELPLUG_CONFIG``, else ``accelplug.toml`` in the working directory, else in the user's configuration folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import platformdirs
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from accelplug.errors import BadInputError, did_you_mean, nearest
+from accelplug.notices import warn_once
+
+PREFIX = "ACCELPLUG_"
+FILE = "accelplug.toml"
+FILE_VARIABLE = PREFIX + "CONFIG"
+
+
+class Settings(BaseSettings):
+    """What a person can set. ``accelplug explain`` shows the values in force and where each came from."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    device: str = Field(
+        "auto",
+        description="The device to use: `auto`, a name, or names in order of preference (`neuron,cuda`). "
+        "Names other than `auto` never end on a device that isn't named.",
+    )
+    backends: str = Field(
+        "",
+        description="Allow-list of backends, separated by commas. What isn't on it is never imported. Empty: all.",
+    )
+    cpu_fallback: Literal["allow", "error"] = Field(
+        "allow", description="Whether `auto` may end on the CPU. `error`: it raises instead."
+    )
+    probe_timeout: float = Field(
+        2.0, gt=0, le=3600, description="Seconds that one backend's probe may take before its verdict is `timeout`."
+    )
+    cpu_defaults: Literal["on", "off"] = Field(
+        "on",
+        description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
+        "`off`: exactly what vLLM does in tree.",
+    )
+    selection: str = Field(
+        "",
+        description="Set by accelplug for the processes that a server starts, so that all agree on the device. "
+        "Not for people.",
+    )
+
+    @field_validator("device", "backends")
+    @classmethod
+    def _names_once(cls, value: str) -> str:
+        names = split_names(value)
+        if value and not names:
+            raise ValueError("it names nothing")
+        if len(names) != len(set(names)):
+            raise ValueError("a name is given twice")
+        return ",".join(names)
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `read` passes in: it merges them itself, from any environment, to know each value's source."""
+        return (init_settings,)
+
+
+class Sourced:
+    """Settings and where each value that isn't the default came from."""
+
+    def __init__(self, values: Settings, sources: Mapping[str, str]) -> None:
+        self.values = values
+        self.sources = dict(sources)
+
+    def described(self) -> dict[str, str]:
+        """``{"device": "neuron (ACCELPLUG_DEVICE)", …}`` for what isn't the default."""
+        return {name: f"{getattr(self.values, name)} ({origin})" for name, origin in self.sources.items()}
+
+
+def split_names(text: str) -> list[str]:
+    """``"a, b"`` as ``["a", "b"]``."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def read(environ: Mapping[str, str] = os.environ) -> Sourced:
+    """Reads and validates the settings; raises BadInputError with the place, the value and the allowed ones."""
+    path = _file(environ)
+    from_file = _read_file(path) if path else {}
+    from_variables = {name: text for name in Settings.model_fields if (text := environ.get(variable(name)))}
+    sources = dict.fromkeys(from_file, str(path)) | {name: variable(name) for name in from_variables}
+    try:
+        values = Settings(**{**from_file, **from_variables})
+    except ValidationError as error:
+        raise BadInputError(_complaints(error, sources)) from None
+    return Sourced(values, sources)
+
+
+def variable(name: str) -> str:
+    """The variable that sets ``name``: ``device`` is ``ACCELPLUG_DEVICE``."""
+    return PREFIX + name.upper()
+
+
+def misspelt(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """One sentence for each ACCELPLUG_* variable that accelplug does not know, with the nearest name."""
+    known = [*Settings.model_fields, FILE_VARIABLE.removeprefix(PREFIX).lower()]
+    sentences = []
+    for name in sorted(environ):
+        suffix = name.removeprefix(PREFIX)
+        if suffix == name or suffix.lower() in known:
+            continue
+        near = nearest(suffix, known)
+        hint = f"did you mean {variable(near)}?" if near else f"known: {', '.join(map(variable, known))}"
+        sentences.append(f"{name} is not a setting of accelplug and does nothing; {hint}")
+    return sentences
+
+
+def warn_misspelt() -> None:
+    """Says each misspelt variable once per process."""
+    for sentence in misspelt():
+        warn_once(sentence)
+
+
+def reference() -> str:
+    """Every setting as a Markdown table, from the model: `docs/reference/settings.md` is this."""
+    rows = ["| variable | key | default | allowed | meaning |", "|---|---|---|---|---|"]
+    for name, schema in Settings.model_json_schema()["properties"].items():
+        default = f"`{schema['default']}`" if schema["default"] != "" else "empty"
+        rows.append(f"| `{variable(name)}` | `{name}` | {default} | {_allowed(schema)} | {schema['description']} |")
+    return "\n".join(rows)
+
+
+def _allowed(schema: Mapping[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    if schema["type"] == "number":
+        return f"more than {schema['exclusiveMinimum']:g}, at most {schema['maximum']:g}"
+    return "text"
+
+
+def _file(environ: Mapping[str, str]) -> Path | None:
+    if named := environ.get(FILE_VARIABLE):
+        if not os.path.isfile(named):
+            raise BadInputError(f"{FILE_VARIABLE} names {named!r}, which is not a file; correct the path or unset it")
+        return Path(named)
+    places = (Path(FILE), platformdirs.user_config_path("accelplug") / FILE)
+    return next((place for place in places if os.path.isfile(place)), None)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return TomlConfigSettingsSource(Settings, path)()
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise BadInputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise BadInputError(f"{path} can't be read: {error.strerror}") from None
+
+
+def _complaints(error: ValidationError, sources: Mapping[str, str]) -> str:
+    known = [*Settings.model_fields]
+    lines = []
+    for problem in error.errors():
+        name, value = str(problem["loc"][0]), problem["input"]
+        if name in known:
+            hint = did_you_mean(str(value), get_args(Settings.model_fields[name].annotation))
+            lines.append(f"{sources[name]}: {name} = {value!r}: {problem['msg']}{hint}")
+        else:
+            hint = did_you_mean(name, known)
+            lines.append(f"{sources[name]}: unknown key {name!r}{hint}; allowed: {', '.join(known)}")
+    return "\n".join(lines)
