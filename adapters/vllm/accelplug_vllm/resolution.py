@@ -1,0 +1,120 @@
+"""Chooses the device, arbitrates between platform plug-ins, and names vLLM's platform, once per process.
+
+Outcomes of ``register``: the name of a delegate platform; None, when the platform is left to a vendor's own plug-in; or
+the name of `refusal`'s platform, whose import stops vLLM with the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+from dataclasses import dataclass
+
+from accelplug import settings, show
+from accelplug.errors import AccelplugError
+from accelplug.plugins import running_backend
+from accelplug.selection import AUTO, choose, require
+from accelplug.specs import Host, Selection
+
+from accelplug_vllm import arbitration, builds, handoff, request
+
+log = logging.getLogger("vllm.accelplug")
+
+REFUSAL = "accelplug_vllm.refusal.Refused"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What this process does about vLLM's platform. One of ``platform``, ``stands_aside_for``, ``error`` is set."""
+
+    selection: Selection | None = None
+    platform: str = ""
+    stands_aside_for: str = ""
+    silenced: tuple[str, ...] = ()
+    error: AccelplugError | None = None
+
+
+class ReentrantResolutionError(AccelplugError):
+    """A backend asked vLLM for its current platform while accelplug was choosing it."""
+
+
+def register() -> str | None:
+    """The platform for this process. Never raises for what people or backends did wrong."""
+    if running_backend():
+        return REFUSAL
+    decision = decide()
+    arbitration.silence(decision.silenced)
+    if decision.stands_aside_for:
+        return None
+    return decision.platform if decision.error is None else REFUSAL
+
+
+def refused() -> AccelplugError:
+    """Why vLLM gets no platform from here."""
+    if name := running_backend():
+        return ReentrantResolutionError(
+            f"{name} reads vllm.platforms.current_platform (or imports a part of vLLM that does) while accelplug is "
+            "choosing the platform; a backend's hooks and probe, and a plug-in's register function, must not"
+        )
+    error = decide().error
+    if error is None:
+        raise RuntimeError("accelplug refused no platform in this process")
+    return error
+
+
+@functools.cache
+def decide() -> Decision:
+    """Chooses once per process; the processes that it starts are handed the choice."""
+    parent = handoff.received()
+    claiming = arbitration.claiming()
+    try:
+        sourced = settings.read()
+        settings.warn_misspelt()
+        selection = choose(sourced, *_asked(parent), refine=builds.refiner(Host(), claiming))
+        chosen = require(selection)
+    except AccelplugError as error:
+        return Decision(error=_disagreement(parent, error))
+    aside = parent.stands_aside_for if parent else _stands_aside_for(selection, claiming)
+    if parent is None:
+        handoff.leave(handoff.Handoff(device=chosen.name, pid=os.getpid(), stands_aside_for=aside))
+    silenced = tuple(name for name in claiming if name != aside)
+    if aside:
+        _say_aside(selection, aside, parent)
+        return Decision(selection, stands_aside_for=aside, silenced=silenced)
+    return Decision(selection, f"accelplug_vllm.platform.{builds.delegate(chosen)}", silenced=silenced)
+
+
+def _asked(parent: handoff.Handoff | None) -> tuple[str | None, str]:
+    if parent:
+        return parent.device, f"the server's process {parent.pid}"
+    return request.from_command_line(), request.FLAG
+
+
+def _disagreement(parent: handoff.Handoff | None, error: AccelplugError) -> AccelplugError:
+    """In a child: the parent's device is not usable here, though it was for the parent."""
+    if parent is None:
+        return error
+    return AccelplugError(f"process {parent.pid} chose {parent.device}, which its child {os.getpid()} can't use: {error}")
+
+
+def _stands_aside_for(selection: Selection, claiming: tuple[str, ...]) -> str:
+    """The vendor's plug-in for the chosen device, or one for hardware that accelplug has no backend for; else ""."""
+    for name in builds.vendor_plugins(selection.chosen or ""):
+        if name in claiming:
+            return name
+    known = {name for device in selection.names() for name in builds.vendor_plugins(device)}
+    strangers = [name for name in claiming if name not in known]
+    nothing_better = selection.requested == AUTO and selection.chosen == "cpu"
+    return strangers[0] if strangers and nothing_better else ""
+
+
+def _say_aside(selection: Selection, aside: str, parent: handoff.Handoff | None) -> None:
+    if parent is None:
+        # A warning, because vLLM has not configured its logging yet and would drop anything less.
+        log.warning(
+            "accelplug: %s; vLLM's platform is left to the plug-in %s, which claims it (VLLM_PLUGINS without %r keeps it out)",
+            show.headline(selection),
+            arbitration.described(aside),
+            aside,
+        )
