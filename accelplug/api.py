@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 from accelplug import settings
 from accelplug.activation import Device, activate
@@ -39,11 +40,12 @@ def auto() -> Device:
     Returns the same device on every call, whatever a later probe would say; only changed settings choose anew.
     Raises DeviceUnusableError where the settings ask for one that isn't usable.
     """
-    return _auto(settings.read().values)
+    return _auto(settings.read().values, os.getpid())
 
 
 @functools.cache
-def _auto(values: settings.Settings) -> Device:
+def _auto(values: settings.Settings, pid: int) -> Device:
+    """Once for each settings and process: a forked child does not take over its parent's device."""
     return select(AUTO)
 
 

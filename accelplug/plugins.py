@@ -68,12 +68,11 @@ def discover(allow: str = "") -> tuple[Backend, ...]:
 
 
 def _entry_points() -> dict[str, list[metadata.EntryPoint]]:
-    """Entry points by name, each distinct implementation once (a distribution may be on the path twice)."""
-    by_name: dict[str, dict[tuple[str, str], metadata.EntryPoint]] = {}
+    """Entry points by name. A distribution that is on the path twice counts once, as importlib.metadata has it."""
+    by_name: dict[str, list[metadata.EntryPoint]] = {}
     for entry_point in metadata.entry_points(group=hookspecs.ENTRY_POINTS):
-        dist = entry_point.dist.name if entry_point.dist else "?"
-        by_name.setdefault(entry_point.name, {}).setdefault((dist, entry_point.value), entry_point)
-    return {name: [*by_name[name].values()] for name in sorted(by_name)}
+        by_name.setdefault(entry_point.name, []).append(entry_point)
+    return dict(sorted(by_name.items()))
 
 
 def _load(entry_point: metadata.EntryPoint) -> Backend:

@@ -53,9 +53,11 @@ def _request(settings: Sourced, argument: str | None, asked_by: str) -> tuple[st
 
 
 def _best(candidates: Iterable[Candidate], settings: Sourced) -> str | None:
-    """The first usable one; the CPU only where it may be."""
+    """The first usable one; the CPU only where it may be, and never a simulated one: those have to be named."""
     for candidate in candidates:
-        if candidate.usable and (candidate.name != "cpu" or settings.values.cpu_fallback == "allow"):
+        if candidate.name == "cpu" and settings.values.cpu_fallback == "error":
+            continue
+        if candidate.usable and not candidate.simulated:
             return candidate.name
     return None
 

@@ -7,6 +7,7 @@ A variable wins over the file, and the file over the default; an empty variable 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -167,9 +168,16 @@ def _read_file(path: Path) -> dict[str, Any]:
     try:
         return TomlConfigSettingsSource(Settings, path)()
     except ValueError as error:  # not TOML, or not UTF-8
-        raise BadInputError(f"{path}: {error}") from None
+        raise BadInputError(f"{path}: {error}{_given_twice(path)}") from None
     except OSError as error:
         raise BadInputError(f"{path} can't be read: {error.strerror}") from None
+
+
+def _given_twice(path: Path) -> str:
+    """The keys that a file has twice: TOML's own message does not name them."""
+    keys = re.findall(r"^\s*([\w-]+)\s*=", path.read_text(errors="replace"), re.MULTILINE)
+    twice = sorted({key for key in keys if keys.count(key) > 1})
+    return f"; given twice: {', '.join(twice)}" if twice else ""
 
 
 def _complaints(error: ValidationError, sources: Mapping[str, str]) -> str:

@@ -24,7 +24,8 @@ def reason(candidate: Candidate, selection: Selection) -> str:
     if candidate.simulated:
         parts.append("simulated")
     if candidate.usable and candidate.ran_on != "hardware" and not candidate.simulated:
-        parts.append(f"accelplug has run it on {candidate.ran_on} only, not on hardware")
+        where = "on the simulator only" if candidate.ran_on == "simulator" else "nowhere yet"
+        parts.append(f"not proven on hardware: accelplug has run it {where}")
     return "; ".join(parts)
 
 
@@ -45,14 +46,14 @@ def headline(selection: Selection) -> str:
     if selection.chosen is None:
         return f"no usable device for {selection.requested!r} (asked by {selection.decided_by})"
     chosen = selection[selection.chosen]
-    passed = [
-        f"{c.name} {c.verdict}"
-        for c in selection.candidates
-        if c.name != selection.chosen and (c.priority > chosen.priority or c.usable or c.verdict == "broken")
-    ]
+    passed: dict[str, list[str]] = {}
+    for c in selection.candidates:
+        if c.name != selection.chosen and (c.priority > chosen.priority or c.usable or c.verdict == "broken"):
+            passed.setdefault(str(c.verdict), []).append(c.name)
     line = f"device {chosen.name}{' (simulated)' if chosen.simulated else ''}, decided by {selection.decided_by}"
     line += f": {chosen.reason}"
-    return line + (f"; passed over: {', '.join(passed)}" if passed else "")
+    over = [f"{', '.join(names)} ({verdict})" for verdict, names in passed.items()]
+    return line + (f"; passed over: {', '.join(over)}" if over else "")
 
 
 def selection_text(selection: Selection) -> str:
