@@ -1,0 +1,25 @@
+"""The AWS backend: what accelplug knows of Neuron devices (Trainium, and Inferentia to say why not)."""
+
+from __future__ import annotations
+
+from accelplug.hookspecs import hookimpl
+from accelplug.specs import DeviceSpec, RanOn
+from accelplug_neuron.cores import VISIBLE_CORES
+from accelplug_neuron.load import load
+from accelplug_neuron.probe import probe
+
+
+@hookimpl
+def accelplug_device() -> DeviceSpec:
+    return DeviceSpec(
+        name="neuron",
+        title="AWS Neuron (Trainium)",
+        torch_type="neuron",
+        priority=400,
+        probe=probe,
+        load=load,
+        start_method="spawn",
+        visible_devices=VISIBLE_CORES,
+        vllm_plugins=("neuron", "optimum_neuron"),
+        ran_on=RanOn.nothing,
+    )
