@@ -1,0 +1,25 @@
+"""The IBM backend: what accelplug knows of Spyre cards."""
+
+from __future__ import annotations
+
+from accelplug.hookspecs import hookimpl
+from accelplug.specs import DeviceSpec, RanOn
+from accelplug_spyre.load import load
+from accelplug_spyre.probe import probe
+from accelplug_spyre.visible import DEVICES
+
+
+@hookimpl
+def accelplug_device() -> DeviceSpec:
+    return DeviceSpec(
+        name="spyre",
+        title="IBM Spyre",
+        torch_type="spyre",
+        priority=300,
+        probe=probe,
+        load=load,
+        start_method="spawn",
+        visible_devices=DEVICES,
+        vllm_plugins=("spyre", "spyre_inference", "sendnn_inference", "spyre_next"),
+        ran_on=RanOn.nothing,
+    )
