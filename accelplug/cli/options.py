@@ -1,0 +1,42 @@
+"""Options that several commands share, and the completion of device names."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from typing import Annotated
+
+import typer
+
+JSON = "accelplug.json"
+
+
+def complete_device(incomplete: str) -> list[str]:
+    """Names for what is being typed, also after a comma: from entry points, so no backend is imported."""
+    from accelplug.hookspecs import ENTRY_POINTS
+
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    names = sorted({entry_point.name for entry_point in metadata.entry_points(group=ENTRY_POINTS)} - {*given})
+    return [before + comma + name for name in (names if comma else ["auto", *names]) if name.startswith(last)]
+
+
+def _remember_json(context: typer.Context, value: bool) -> bool:
+    context.meta[JSON] = value
+    return value
+
+
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Ask for this device: auto, a name, or names in order of preference.",
+        metavar="NAME[,NAME…]",
+        autocompletion=complete_device,
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option(
+        "--json", help="Print JSON (schema: docs/reference/cli-schema.json).", callback=_remember_json, is_eager=True
+    ),
+]

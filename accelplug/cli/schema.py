@@ -1,0 +1,45 @@
+"""The JSON schema of what ``--json`` prints: ``python -m accelplug.cli.schema > docs/reference/cli-schema.json``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from accelplug.cli.failures import Failure
+from accelplug.doctor import Report
+from accelplug.specs import Explanation, Selection
+
+OUTPUTS: dict[str, type[BaseModel]] = {"devices": Selection, "explain": Explanation, "doctor": Report}
+
+
+def schema() -> dict[str, Any]:
+    """One schema for all commands: the output of command X is ``#/$defs/output-X``, and any may print a Failure."""
+    models: list[type[BaseModel]] = [*OUTPUTS.values(), Failure]
+    by_model, definitions = models_json_schema(
+        [(model, "serialization") for model in models],
+        title="What the accelplug command prints with --json",
+        description="Each command's output is the definition output-COMMAND.",
+    )
+    failure = by_model[Failure, "serialization"]
+    outputs = {
+        f"output-{command}": {"anyOf": [by_model[model, "serialization"], failure]}
+        for command, model in OUTPUTS.items()
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **definitions,
+        "$defs": {**definitions["$defs"], **outputs},
+        "anyOf": [{"$ref": f"#/$defs/{name}"} for name in outputs],
+    }
+
+
+def text() -> str:
+    """The schema as the file has it."""
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    print(text(), end="")
