@@ -6,17 +6,17 @@ from accelplug import settings
 from accelplug.errors import BadInputError
 from accelplug.selection import choose, require
 from accelplug.specs import Host
-
-from accelplug_vllm import arbitration, builds, resolution
+from accelplug_vllm import builds, resolution
 
 
 def check(device: str, asked_by: str) -> None:
     """Raises UnknownDeviceError, DeviceUnusableError, or BadInputError where the platform is another device's."""
     active = resolution.decide().selection
-    claiming = [resolution.decide().stands_aside_for, *arbitration.claiming()]
+    claiming = (resolution.decide().stands_aside_for,)
     asked = require(choose(settings.read(), device, asked_by, refine=builds.refiner(Host(), claiming)))
     if active is not None and asked.name != active.chosen:
         raise BadInputError(
-            f"{asked_by} {device} asks for {asked.name}, but vLLM's platform in this process is {active.chosen} (decided "
-            f"by {active.decided_by}) and can't change; set ACCELPLUG_DEVICE={asked.name} before vLLM is imported"
+            f"{asked_by} {device} asks for {asked.name}, but vLLM's platform in this process is {active.chosen} "
+            f"(decided by {active.decided_by}) and can't change; "
+            f"set ACCELPLUG_DEVICE={asked.name} before vLLM is imported"
         )

@@ -1,8 +1,8 @@
 """Other packages that claim vLLM's platform. vLLM stops if two do; accelplug decides which one stays.
 
-Whoever is left out is silenced for this resolution only, and named. vLLM keeps the plug-ins of one resolution, and those
-that have claimed the platform so far, in local variables of the function that calls them, and offers no other way to
-take one back. Where that function looks different, nothing is silenced, and vLLM stops with its own message.
+Whoever is left out is silenced for this resolution only, and named. vLLM keeps the plug-ins of one resolution, and
+those that have claimed the platform so far, in local variables of the function that calls them, and offers no other way
+to take one back. Where that function looks different, nothing is silenced, and vLLM stops with its own message.
 """
 
 from __future__ import annotations
@@ -25,14 +25,20 @@ log = logging.getLogger("vllm.accelplug")
 Plugin = Callable[[], "str | None"]
 
 
-def claiming() -> tuple[str, ...]:
-    """The names of the other plug-ins that claim the platform in the resolution that is going on."""
+def others() -> tuple[str, ...]:
+    """The names of the other plug-ins in the resolution that is going on."""
+    return tuple(sorted(name for name in _resolving().get(PLUGINS, {}) if name != OURS))
+
+
+def ask() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Asks the other plug-ins as vLLM asks them: those that claim the platform, and those that fail."""
     plugins: dict[str, Plugin] = _resolving().get(PLUGINS, {})
-    return tuple(sorted(name for name, plugin in plugins.items() if name != OURS and _claims(name, plugin)))
+    answers = {name: _claims(name, plugins[name]) for name in others()}
+    return tuple(n for n, claims in answers.items() if claims), tuple(n for n in answers if answers[n] is None)
 
 
 def silence(names: Iterable[str]) -> None:
-    """Takes the named plug-ins out of this resolution: those yet to be asked will decline, the others' claim is void."""
+    """Takes the named plug-ins out of this resolution: those yet to be asked will decline, a claim made is void."""
     resolving = _resolving()
     for name in names:
         resolving[PLUGINS][name] = _decline
@@ -52,14 +58,15 @@ def _decline() -> None:
     return None
 
 
-def _claims(name: str, plugin: Plugin) -> bool:
+def _claims(name: str, plugin: Plugin) -> bool | None:
+    """Whether the plug-in claims the platform; None where it fails."""
     try:
         with running(name):
             return plugin() is not None
     except Exception as error:
         # vLLM takes this for "not here" and says it at DEBUG only.
         log.warning("vLLM platform plugin %s failed: %s: %s", described(name), type(error).__name__, error)
-        return False
+        return None
 
 
 def _resolving() -> dict[str, Any]:

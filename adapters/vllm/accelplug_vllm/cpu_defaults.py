@@ -12,7 +12,6 @@ import multiprocessing
 from typing import TYPE_CHECKING
 
 from accelplug import settings
-
 from accelplug_vllm import openmp, preload
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 def apply(vllm_config: VllmConfig, executor_before: object) -> list[str]:
     """Applies the defaults to a configuration that vLLM has just updated, and says which; idempotent.
 
-    ``executor_before`` is the executor before vLLM's own update: only where that was ``uni`` did nobody ask for another.
+    ``executor_before`` is the executor before vLLM's own update: where that was not ``uni``, somebody asked for it.
     """
     parallel = vllm_config.parallel_config
     if settings.read().values.cpu_defaults == "off":

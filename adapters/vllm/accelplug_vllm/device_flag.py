@@ -18,7 +18,6 @@ from typing import Any
 
 from accelplug.errors import AccelplugError
 from accelplug.selection import AUTO
-
 from accelplug_vllm import agreement
 
 ARGUMENTS = "vllm.engine.arg_utils"
@@ -70,17 +69,17 @@ def patch_engine_args() -> None:
     engine_args: Any = classes[0]
     engine_args._accelplug_device = True
     for cls in classes:
-        cls.__init__ = _taking_device(cls.__init__)  # type: ignore[union-attr, misc]
+        cls.__init__ = _taking_device(cls.__init__)  # type: ignore[misc]
     engine_args.add_cli_args = staticmethod(_adding_device(engine_args.add_cli_args))
 
 
 def _taking_device(init: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(init)
-    def __init__(self: Any, *args: Any, device: str | None = None, **kwargs: Any) -> None:
+    def taking_device(self: Any, *args: Any, device: str | None = None, **kwargs: Any) -> None:
         check(device, "device=")
         init(self, *args, **kwargs)
 
-    return __init__
+    return taking_device
 
 
 def _adding_device(add_cli_args: Callable[..., Any]) -> Callable[..., Any]:

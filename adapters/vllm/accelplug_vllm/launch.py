@@ -16,7 +16,6 @@ from accelplug.errors import AccelplugError
 from accelplug.plugins import discover
 from accelplug.selection import choose, require
 from accelplug.specs import Candidate, Host
-
 from accelplug_vllm import arbitration, preload, request
 
 GROUPS = ("vllm.platform_plugins", "vllm.general_plugins", "vllm.io_processor_plugins", "vllm.stat_logger_plugins")
@@ -40,7 +39,9 @@ def serve(
     request.refuse_disagreement(device)
     chosen = require(choose(settings.read(), device, request.FLAG))
     if Host().version("vllm") is None:
-        raise AccelplugError("no installed `vllm` to serve with; `accelplug doctor --fix` says what is missing and mends it")
+        raise AccelplugError(
+            "no installed `vllm` to serve with; `accelplug doctor --fix` says what is missing and mends it"
+        )
     environment = dict(os.environ) | environment_for(chosen, Host())
     command = [sys.executable, "-m", "vllm.entrypoints.cli.main"]
     script = Path(sys.executable).with_name("vllm")
@@ -77,5 +78,7 @@ def allow_list(chosen: Candidate, host: Host) -> str:
     rivals = {e.dist.name for e in metadata.entry_points(group=arbitration.GROUP) if e.name in foreign and e.dist}
     if not rivals:
         return ""
-    kept = [e.name for group in GROUPS for e in metadata.entry_points(group=group) if e.dist and e.dist.name not in rivals]
+    kept = [
+        e.name for group in GROUPS for e in metadata.entry_points(group=group) if e.dist and e.dist.name not in rivals
+    ]
     return ",".join(dict.fromkeys(kept))

@@ -6,7 +6,6 @@ import functools
 import multiprocessing
 
 from accelplug import __version__
-
 from accelplug_vllm import resolution
 
 
@@ -40,7 +39,9 @@ def _publish() -> None:
         decision.stands_aside_for or "accelplug",
         __version__,
     ).set(1)
-    selections = Counter("accelplug_selections", "Selections made, by device and what decided.", ("device", "decided_by"))
+    selections = Counter(
+        "accelplug_selections", "Selections made, by device and what decided.", ("device", "decided_by")
+    )
     selections.labels(chosen.name, selection.decided_by).inc()
     verdicts = Counter("accelplug_verdicts", "Verdicts on each device when this server chose.", ("device", "verdict"))
     seconds = Gauge("accelplug_probe_seconds", "How long each probe took.", ("device",), multiprocess_mode="max")

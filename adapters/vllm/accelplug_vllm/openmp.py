@@ -15,8 +15,8 @@ from accelplug_vllm import handoff
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
 
-# vLLM reserves one core for the scheduler's process. Here the scheduler shares the main thread with the model, so a core
-# is kept free only for the API server and the socket threads, and only where one core is a small part of all.
+# vLLM reserves one core for the scheduler's process. Here the scheduler shares the main thread with the model, so a
+# core is kept free only for the API server and the socket threads, and only where one core is a small part of all.
 RESERVE_FROM = 8
 
 

@@ -1,7 +1,7 @@
-"""The delegate platforms: vLLM's own class for a device in its tree, with accelplug's additions and nothing on its hot path.
+"""The delegate platforms: vLLM's own class for a device in its tree, with additions and nothing on its hot path.
 
-``accelplug_vllm.platform.cpu`` (cuda, rocm, xpu) is the class; it is made when vLLM asks for it, because a vLLM build has
-only some of the bases.
+``accelplug_vllm.platform.cpu`` (cuda, rocm, xpu) is the class; it is made when vLLM asks for it, because a vLLM build
+has only some of the bases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import AccelplugError
-
 from accelplug_vllm import cpu_defaults, device_flag, report, resolution
 from accelplug_vllm.builds import IN_TREE
 
@@ -39,10 +38,11 @@ def delegate(name: str) -> type:
 
         @classmethod
         def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
+            decision = resolution.decide()
             before = vllm_config.parallel_config.distributed_executor_backend
             super().check_and_update_config(vllm_config)
             applied = cpu_defaults.apply(vllm_config, before) if name == "cpu" else []
-            report.at_start(resolution.decide(), applied)
+            report.at_start(decision, applied)
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"
     return AccelplugPlatform
@@ -56,6 +56,6 @@ def in_tree(name: str) -> Any:
     qualname = builtin_platform_plugins[name]()
     if qualname is None:
         raise AccelplugError(
-            f"accelplug chose {name}, but vLLM finds no {name} platform on this machine; is this vLLM a build for {name}?"
+            f"accelplug chose {name}, but vLLM finds no {name} platform on this machine; is it a build for {name}?"
         )
     return resolve_obj_by_qualname(qualname)

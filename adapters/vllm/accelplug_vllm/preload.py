@@ -11,8 +11,13 @@ from accelplug.specs import Host
 
 VARIABLE = "LD_PRELOAD"
 TCMALLOC = r"libtcmalloc(_minimal)?\.so\.\d+"
-GOMP = r"libgomp.*\.so.*"
-FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib/s390x-linux-gnu", "/usr/lib64", "/usr/lib")
+FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/s390x-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+)
 
 
 def allocator() -> list[str]:
@@ -31,10 +36,10 @@ def tcmalloc(host: Host) -> str | None:
 
 
 def openmp(host: Host) -> str | None:
-    """torch's own OpenMP library: with a second one in the process, thread binding would reach only half of the threads."""
+    """torch's own OpenMP library: with a second one in the process, thread binding would miss half of the threads."""
     torch = host.package("torch")
     folders = [torch.parent / "torch.libs", torch / "lib"] if torch else []
-    return next((library for folder in folders for library in host.list(str(folder), GOMP)), None)
+    return next((str(library) for folder in folders for library in sorted(folder.glob("libgomp*.so*"))), None)
 
 
 def joined(*libraries: str | None) -> str:

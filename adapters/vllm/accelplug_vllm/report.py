@@ -6,7 +6,6 @@ import functools
 import logging
 
 from accelplug import show
-
 from accelplug_vllm import arbitration, handoff, resolution
 
 log = logging.getLogger("vllm.accelplug")

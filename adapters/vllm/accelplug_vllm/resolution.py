@@ -16,7 +16,6 @@ from accelplug.errors import AccelplugError
 from accelplug.plugins import running_backend
 from accelplug.selection import AUTO, choose, require
 from accelplug.specs import Host, Selection
-
 from accelplug_vllm import arbitration, builds, handoff, request
 
 log = logging.getLogger("vllm.accelplug")
@@ -42,6 +41,7 @@ class ReentrantResolutionError(AccelplugError):
 def register() -> str | None:
     """The platform for this process. Never raises for what people or backends did wrong."""
     if running_backend():
+        arbitration.silence(arbitration.others())
         return REFUSAL
     decision = decide()
     arbitration.silence(decision.silenced)
@@ -67,7 +67,7 @@ def refused() -> AccelplugError:
 def decide() -> Decision:
     """Chooses once per process; the processes that it starts are handed the choice."""
     parent = handoff.received()
-    claiming = arbitration.claiming()
+    claiming, failing = arbitration.ask()
     try:
         sourced = settings.read()
         settings.warn_misspelt()
@@ -78,7 +78,7 @@ def decide() -> Decision:
     aside = parent.stands_aside_for if parent else _stands_aside_for(selection, claiming)
     if parent is None:
         handoff.leave(handoff.Handoff(device=chosen.name, pid=os.getpid(), stands_aside_for=aside))
-    silenced = tuple(name for name in claiming if name != aside)
+    silenced = tuple(name for name in (*claiming, *failing) if name != aside)
     if aside:
         _say_aside(selection, aside, parent)
         return Decision(selection, stands_aside_for=aside, silenced=silenced)
@@ -95,7 +95,9 @@ def _disagreement(parent: handoff.Handoff | None, error: AccelplugError) -> Acce
     """In a child: the parent's device is not usable here, though it was for the parent."""
     if parent is None:
         return error
-    return AccelplugError(f"process {parent.pid} chose {parent.device}, which its child {os.getpid()} can't use: {error}")
+    return AccelplugError(
+        f"process {parent.pid} chose {parent.device}, which its child {os.getpid()} can't use: {error}"
+    )
 
 
 def _stands_aside_for(selection: Selection, claiming: tuple[str, ...]) -> str:
@@ -113,7 +115,8 @@ def _say_aside(selection: Selection, aside: str, parent: handoff.Handoff | None)
     if parent is None:
         # A warning, because vLLM has not configured its logging yet and would drop anything less.
         log.warning(
-            "accelplug: %s; vLLM's platform is left to the plug-in %s, which claims it (VLLM_PLUGINS without %r keeps it out)",
+            "accelplug: %s; vLLM's platform is left to the plug-in %s, which claims it "
+            "(VLLM_PLUGINS without %r keeps it out)",
             show.headline(selection),
             arbitration.described(aside),
             aside,
