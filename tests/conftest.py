@@ -1,0 +1,69 @@
+"""Fixtures that all tests share: nobody's own settings leak in, and backends are really installed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import gpu_trees
+import pytest
+from backend_site import Site, forget
+
+from accelplug.specs import Host
+
+
+@pytest.fixture(autouse=True)
+def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No ACCELPLUG_* variable and no accelplug.toml but those a test sets."""
+    for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A folder to install backends in, next to the ones that are installed for real."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(str(folder))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    forget()
+    yield Site(folder)
+    forget()
+
+
+@pytest.fixture
+def cpu_only(tmp_path: Path) -> Host:
+    """A machine without any accelerator, with a CPU build of torch."""
+    return Host(tmp_path / "cpu-only", environ={}, site=[gpu_trees.torch_site(tmp_path / "cpu-torch")])
+
+
+@pytest.fixture
+def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs code in a new interpreter, in an empty folder; keywords are further environment variables."""
+
+    def run(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        folder = tmp_path / "cwd"
+        folder.mkdir(exist_ok=True)
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=folder,
+            env={**os.environ, **environ},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def checkpoint() -> Path:
+    """The folder of a real small chat model, made once for all tests and kept in the user's cache."""
+    from tools.checkpoint import checkpoint
+
+    return checkpoint()
