@@ -1,0 +1,48 @@
+"""Runs the real command in a process of its own, on a machine without accelerators."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def accelplug(tmp_path: Path) -> Run:
+    """``accelplug("devices", "--json", NO_COLOR="1")``: arguments, and further environment variables."""
+
+    def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM")}
+        return subprocess.run(
+            [sys.executable, "-m", "accelplug", *arguments],
+            cwd=tmp_path,
+            env={**clean, **environ},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture
+def install(tmp_path: Path) -> Callable[..., str]:
+    """Writes a package with one entry point; returns the folder for PYTHONPATH."""
+
+    def write(distribution: str, group: str, name: str, value: str, source: str | None) -> str:
+        info = tmp_path / "site" / f"{distribution.replace('-', '_')}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+        if source is not None:
+            (tmp_path / "site" / f"{value.partition(':')[0]}.py").write_text(source)
+        return str(tmp_path / "site")
+
+    return write

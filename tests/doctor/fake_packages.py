@@ -1,0 +1,55 @@
+"""Site folders with packages in them, as pip would have left them: metadata and files, no pip."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from accelplug.doctor import Finding, Level
+from accelplug.specs import Host
+
+
+class Packages:
+    """A site folder to install small packages into, and the host that sees nothing else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def install(
+        self,
+        name: str,
+        version: str = "1.0",
+        requires: tuple[str, ...] = (),
+        entry_points: Mapping[str, str] | None = None,
+        files: Mapping[str, str | bytes] | None = None,
+        installer: str = "pip",
+    ) -> Path:
+        """Writes a package; ``entry_points`` is ``{"group:name": "module:attribute"}``. Returns its metadata folder."""
+        info = self.folder / f"{name.replace('-', '_')}-{version}.dist-info"
+        info.mkdir()
+        required = "".join(f"Requires-Dist: {text}\n" for text in requires)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}")
+        (info / "INSTALLER").write_text(f"{installer}\n")
+        lines = [
+            f"[{key.rpartition(':')[0]}]\n{key.rpartition(':')[2]} = {value}\n"
+            for key, value in (entry_points or {}).items()
+        ]
+        (info / "entry_points.txt").write_text("".join(lines))
+        for path, content in (files or {}).items():
+            target = self.folder / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content if isinstance(content, bytes) else content.encode())
+        record = [
+            *(files or {}),
+            *(f"{info.name}/{f}" for f in ("METADATA", "INSTALLER", "entry_points.txt", "RECORD")),
+        ]
+        (info / "RECORD").write_text("".join(f"{path},,\n" for path in record))
+        return info
+
+    def host(self, **environ: str) -> Host:
+        return Host(site=[self.folder], environ=environ)
+
+
+def bad(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
+    """The findings that aren't ok."""
+    return [finding for finding in findings if finding.level is not Level.ok]
