@@ -1,0 +1,36 @@
+# The environment is .venv in the checkout; `make VENV=/path test` uses another. `make PYTHON=python3.12` makes it with that.
+VENV ?= .venv
+PYTHON ?= python3
+PY := $(VENV)/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo serve test lint bench clean
+
+help: ## print the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-7s %s\n' "$$name" "$$text"; done
+
+setup: ## make the environment, once; quick when there is nothing to do
+	@$(PYTHON) tools/setup_env.py --venv "$(VENV)"
+
+demo: setup ## pick a device, serve a real model on it, ask it a question, stop
+	@$(PY) tools/demo.py
+
+serve: setup ## the same server, staying up until Ctrl-C
+	@$(PY) tools/demo.py --serve
+
+test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m "not e2e")
+	$(PY) -m pytest
+
+lint: setup ## ruff, mypy and the import rules
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
+	$(PY) -m benchmarks
+
+clean: ## remove build outputs and caches; the environment stays
+	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
