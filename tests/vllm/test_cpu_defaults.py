@@ -11,16 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from accelplug_vllm import handoff, openmp, preload
+from accelplug_vllm import contention, handoff, openmp, preload
 
 from accelplug.specs import Host
 
-OPENMP = ("OMP_NUM_THREADS", "GOMP_CPU_AFFINITY", "OMP_PLACES", "OMP_PROC_BIND", "KMP_AFFINITY", "LD_PRELOAD")
+OPENMP = (
+    "OMP_NUM_THREADS",
+    "OMP_WAIT_POLICY",
+    "GOMP_CPU_AFFINITY",
+    "OMP_PLACES",
+    "OMP_PROC_BIND",
+    "KMP_AFFINITY",
+    "LD_PRELOAD",
+)
 
 
 @pytest.fixture
 def config(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Makes the configuration of an engine for the real checkpoint, as ``vllm serve`` would."""
+    monkeypatch.setattr(openmp, "cores_used_by_others", lambda: 0.0)
     for variable in (*OPENMP, "VLLM_CPU_OMP_THREADS_BIND"):
         monkeypatch.setenv(variable, "")  # so that what vLLM sets is taken away after the test
         monkeypatch.delenv(variable)
@@ -113,6 +122,36 @@ def test_a_user_who_wants_no_binding_gets_none(config: Callable[..., Any], monke
     config()
     assert "GOMP_CPU_AFFINITY" not in os.environ
     assert "OMP_NUM_THREADS" not in os.environ
+
+
+def test_threads_spin_while_they_wait_on_a_machine_of_their_own(config: Callable[..., Any]) -> None:
+    config()
+    assert "OMP_WAIT_POLICY" not in os.environ
+
+
+def test_threads_sleep_while_they_wait_where_other_processes_want_the_cores(
+    config: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(openmp, "cores_used_by_others", lambda: 1.3)
+    config()
+    assert os.environ["OMP_WAIT_POLICY"] == "passive"
+    assert "other processes use 1.3 cores" in caplog.text
+
+
+def test_a_users_own_wait_policy_is_kept(config: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openmp, "cores_used_by_others", lambda: 1.3)
+    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
+    config()
+    assert os.environ["OMP_WAIT_POLICY"] == "active"
+
+
+def test_what_others_use_is_what_they_use_beside_this_process() -> None:
+    with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as busy:
+        try:
+            contention.cores_used_by_others.cache_clear()
+            assert contention.cores_used_by_others() > 0.3
+        finally:
+            busy.kill()
 
 
 ENGINE_CORE = """

@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from accelplug_vllm import handoff
+from accelplug_vllm.contention import cores_used_by_others
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 # vLLM reserves one core for the scheduler's process. Here the scheduler shares the main thread with the model, so a
 # core is kept free only for the API server and the socket threads, and only where one core is a small part of all.
 RESERVE_FROM = 8
+
+# Cores that other processes use at start, from which spinning threads lose more than they gain.
+BUSY_FROM = 0.5
 
 
 def prepare(vllm_config: VllmConfig) -> list[str]:
@@ -33,10 +37,11 @@ def prepare(vllm_config: VllmConfig) -> list[str]:
         cores = sorted([*manager.cpu_lists[0], *manager.reserved_cpu_list])
         if len(cores) < RESERVE_FROM:
             os.environ.setdefault("OMP_NUM_THREADS", str(len(cores)))
-            return [f"{os.environ['OMP_NUM_THREADS']} OpenMP threads, not bound (fewer than {RESERVE_FROM} cores)"]
+            threads = f"{os.environ['OMP_NUM_THREADS']} OpenMP threads, not bound (fewer than {RESERVE_FROM} cores)"
+            return [threads, *_wait_policy()]
     os.environ.update(bound(manager))
     _leave_helpers(tuple(manager.reserved_cpu_list))
-    return [f"OpenMP threads bound to CPUs {','.join(map(str, manager.cpu_lists[0]))}"]
+    return [f"OpenMP threads bound to CPUs {','.join(map(str, manager.cpu_lists[0]))}", *_wait_policy()]
 
 
 def bound(manager: Any) -> dict[str, str]:
@@ -59,6 +64,19 @@ def release_helper_threads() -> None:
     for thread in map(int, os.listdir("/proc/self/task")):
         if os.sched_getaffinity(thread) == main:
             os.sched_setaffinity(thread, main | set(inherited.helper_cpus))
+
+
+def _wait_policy() -> list[str]:
+    """Lets threads sleep at once, not spin, where other processes want the cores.
+
+    Threads that spin for one which another process has pushed off its core are fast on a machine of their own, and many
+    times slower than sleeping ones on a busy machine.
+    """
+    others = cores_used_by_others()
+    if others < BUSY_FROM or "OMP_WAIT_POLICY" in os.environ:
+        return []
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    return [f"threads sleep while they wait (other processes use {others:.1f} cores)"]
 
 
 def _leave_helpers(cpus: tuple[int, ...]) -> None:
