@@ -1,0 +1,8 @@
+"""The suites, in the order in which they run."""
+
+from __future__ import annotations
+
+from benchmarks.suite import Suite
+from benchmarks.suites import http, offline, peers, selection
+
+SUITES: dict[str, Suite] = {suite.name: suite for suite in (selection.SUITE, offline.SUITE, http.SUITE, peers.SUITE)}
