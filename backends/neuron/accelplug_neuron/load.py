@@ -16,5 +16,5 @@ def load() -> None:
     if not hasattr(torch, "neuron"):
         raise RuntimeError(
             f"torch_neuronx was imported from {torch_neuronx.__file__} but there is no torch.neuron: "
-            "only torch-neuronx 2.13 and later bring it; `accelplug explain neuron` shows what is installed"
+            "only torch-neuronx 2.13 and later bring it; `accelplug explain --device neuron` shows what is installed"
         )
