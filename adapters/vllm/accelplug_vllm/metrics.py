@@ -8,11 +8,12 @@ import multiprocessing
 from accelplug import __version__
 from accelplug_vllm import resolution
 
+FIRST_API_SERVER = "ApiServer_0"  # the name vLLM gives the process
+
 
 def publish() -> None:
-    """Publishes once, in the processes that answer ``/metrics``: the server's own, and further API servers."""
-    child = multiprocessing.parent_process() is not None
-    if not child or multiprocessing.current_process().name.startswith("ApiServer"):
+    """Publishes once for a server: in its own process, or in the first of several API servers, which share values."""
+    if multiprocessing.parent_process() is None or multiprocessing.current_process().name == FIRST_API_SERVER:
         _publish()
 
 
