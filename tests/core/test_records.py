@@ -55,7 +55,7 @@ def test_a_candidate_is_found_by_name() -> None:
 def test_a_selection_prints_as_a_headline_and_a_table() -> None:
     headline, _, columns, cuda, cpu = str(CHOICE).splitlines()
 
-    assert headline == "device cpu, decided by priority: because; passed over: cuda no_driver"
+    assert headline == "device cpu, decided by priority: because; passed over: cuda (no_driver)"
     assert columns.split() == ["device", "verdict", "devices", "probe", "reason"]
     assert cuda.split() == ["cuda", "no_driver", "-", "0.0", "ms", "because"]
     assert cpu.split() == ["→", "cpu", "usable", "1", "0.0", "ms", "because"]
@@ -69,7 +69,7 @@ def test_the_headline_says_when_there_is_no_choice() -> None:
 def test_the_headline_names_a_broken_backend_whatever_its_priority() -> None:
     broken = candidate("acme", "broken", priority=-1)
 
-    assert "passed over: acme broken" in str(selection(CPU, broken, chosen="cpu"))
+    assert "passed over: acme (broken)" in str(selection(CPU, broken, chosen="cpu"))
 
 
 def test_simulated_and_unproven_devices_are_labelled() -> None:

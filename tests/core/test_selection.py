@@ -106,6 +106,12 @@ def test_auto_is_the_usable_one_of_highest_priority_then_lowest_name_and_the_cpu
 # what was asked for
 
 
+def test_a_simulated_device_is_chosen_only_by_name(site: Site, cpu_only: Host) -> None:
+    site.backend("mock", "return Probe(verdict='usable', reason='a stand-in', count=1, simulated=True)", priority=900)
+    assert choose(sourced(), host=cpu_only).chosen == "cpu"
+    assert choose(sourced(device="mock"), host=cpu_only).chosen == "mock"
+
+
 def test_names_in_order_of_preference_end_on_the_first_usable(three: Site, cpu_only: Host) -> None:
     three.backend("beta", BROKEN)
     assert choose(sourced(), "beta,alpha,cpu", host=cpu_only).chosen == "alpha"
@@ -168,4 +174,4 @@ def test_who_lost_is_said_to_be_available(three: Site, cpu_only: Host) -> None:
     assert show.reason(outranked["alpha"], outranked).startswith("available, outranked; there")
     not_asked = choose(sourced(), "cpu", host=cpu_only)
     assert show.reason(not_asked["alpha"], not_asked).startswith("available, not asked for; there")
-    assert "passed over: alpha usable" in show.headline(outranked)
+    assert "passed over: alpha, beta, cpu (usable)" in show.headline(outranked)
