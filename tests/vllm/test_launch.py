@@ -48,18 +48,18 @@ def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(
 ) -> None:
     install_plugin("spyre_inference", "spyre-inference")
     install_plugin("ascend", "vllm-ascend")
-    allowed = launch.allow_list(CPU, Host(environ={})).split(",")
+    allowed = launch.plugins_for(CPU, Host(environ={})).split(",")
     assert "spyre_inference" not in allowed
     assert {"accelplug", "accelplug_general", "ascend"} <= set(allowed)
 
 
 def test_a_users_own_allow_list_is_kept(install_plugin: InstallPlugin) -> None:
     install_plugin("spyre_inference", "spyre-inference")
-    assert launch.allow_list(CPU, Host(environ={"VLLM_PLUGINS": "accelplug"})) == ""
+    assert launch.plugins_for(CPU, Host(environ={"VLLM_PLUGINS": "accelplug"})) == ""
 
 
 def test_without_rivals_nothing_is_restricted() -> None:
-    assert launch.allow_list(CPU, Host(environ={})) == ""
+    assert launch.plugins_for(CPU, Host(environ={})) == ""
 
 
 def test_an_unusable_device_is_refused_before_vllm_starts() -> None:

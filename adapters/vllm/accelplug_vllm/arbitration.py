@@ -16,7 +16,7 @@ from typing import Any
 
 from accelplug.plugins import running
 
-GROUP = "vllm.platform_plugins"
+PLATFORMS = "vllm.platform_plugins"
 OURS = "accelplug"
 RESOLVER, PLUGINS, CLAIMED = "resolve_current_platform_cls_qualname", "platform_plugins", "activated_plugins"
 
@@ -48,7 +48,7 @@ def silence(names: Iterable[str]) -> None:
 
 def described(name: str) -> str:
     """``"spyre_inference (spyre-inference 1.0)"``: the entry point and the distribution it comes from."""
-    for entry_point in metadata.entry_points(group=GROUP, name=name):
+    for entry_point in metadata.entry_points(group=PLATFORMS, name=name):
         if entry_point.dist:
             return f"{name} ({entry_point.dist.name} {entry_point.dist.version})"
     return name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +11,12 @@ import typer
 
 from accelplug import settings
 from accelplug.cli.options import complete_device
+from accelplug.doctor.packages import entry_points
 from accelplug.errors import AccelplugError
 from accelplug.plugins import discover
 from accelplug.selection import choose, require
 from accelplug.specs import Candidate, Host
-from accelplug_vllm import arbitration, preload, request
-
-GROUPS = ("vllm.platform_plugins", "vllm.general_plugins", "vllm.io_processor_plugins", "vllm.stat_logger_plugins")
+from accelplug_vllm import allow_list, arbitration, preload, request
 
 
 def serve(
@@ -53,8 +51,8 @@ def serve(
 def environment_for(chosen: Candidate, host: Host) -> dict[str, str]:
     """What the server's processes must find in their environment from the start."""
     found = {}
-    if plugins := allow_list(chosen, host):
-        found["VLLM_PLUGINS"] = plugins
+    if plugins := plugins_for(chosen, host):
+        found[allow_list.VARIABLE] = plugins
     if chosen.torch_type == "cpu" and host.system == "Linux":
         present = host.environ.get(preload.VARIABLE, "")
         wanted = [
@@ -67,18 +65,13 @@ def environment_for(chosen: Candidate, host: Host) -> dict[str, str]:
     return found
 
 
-def allow_list(chosen: Candidate, host: Host) -> str:
+def plugins_for(chosen: Candidate, host: Host) -> str:
     """A value for ``VLLM_PLUGINS`` without the distributions that would claim the platform for another device.
 
     Their packages are then not even imported. "" where there are none, or the user has set the variable.
     """
-    if "VLLM_PLUGINS" in host.environ:
+    if allow_list.VARIABLE in host.environ:
         return ""
     foreign = {name for b in discover() if b.name != chosen.name and b.spec for name in b.spec.vllm_plugins}
-    rivals = {e.dist.name for e in metadata.entry_points(group=arbitration.GROUP) if e.name in foreign and e.dist}
-    if not rivals:
-        return ""
-    kept = [
-        e.name for group in GROUPS for e in metadata.entry_points(group=group) if e.dist and e.dist.name not in rivals
-    ]
-    return ",".join(dict.fromkeys(kept))
+    rivals = {e.dist.name for e in entry_points(host, arbitration.PLATFORMS) if e.name in foreign and e.dist}
+    return allow_list.without(rivals, host) if rivals else ""

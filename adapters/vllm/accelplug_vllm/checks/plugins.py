@@ -8,8 +8,9 @@ from importlib.metadata import EntryPoint
 from accelplug.doctor import Finding, Level
 from accelplug.doctor.packages import entry_points, origin
 from accelplug.specs import Host
+from accelplug_vllm import allow_list
+from accelplug_vllm.arbitration import PLATFORMS
 
-PLATFORMS = "vllm.platform_plugins"
 OURS = {PLATFORMS: "accelplug", "vllm.general_plugins": "accelplug_general"}
 RESERVED = ("cpu", "cuda", "rocm", "tpu", "xpu")
 CHECK = "vllm plugins"
@@ -97,7 +98,5 @@ def _rival(claim: EntryPoint, host: Host) -> Finding:
 
 def _keep_out(claim: EntryPoint, host: Host) -> str:
     """How to be without that plug-in: uninstall it, or list only the others."""
-    listed = host.environ.get("VLLM_PLUGINS", "").split(",")
-    wanted = dict.fromkeys([*(n for n in listed if n and n != claim.name), *OURS.values()])
     package = claim.dist.name if claim.dist else claim.value
-    return f"pip uninstall {package}, or set VLLM_PLUGINS={','.join(wanted)}"
+    return f"pip uninstall {package}, or set VLLM_PLUGINS={allow_list.without([package], host)}"
