@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from accelplug_vllm import resolution
+from accelplug_vllm import handoff, resolution
 from backend_site import Site
 
 from accelplug.errors import BadInputError, DeviceUnusableError, UnknownDeviceError
@@ -170,3 +171,22 @@ def test_a_usable_device_that_vllm_cannot_drive_is_passed_over_with_the_reason(r
     selection = resolution.decide().selection
     assert selection is not None
     assert selection["acme"].reason == "4 cards, but vLLM has no platform of its own for acme devices"
+
+
+def test_what_is_not_on_the_allow_list_is_not_imported_for_vllm_either(
+    resolve: Resolve, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site.backend("acme", head=f"open({str(tmp_path / 'imported')!r}, 'w').close()\n")
+    monkeypatch.setenv("ACCELPLUG_BACKENDS", "cpu,cuda")
+    assert resolve() == "accelplug_vllm.platform.cpu"
+    assert not (tmp_path / "imported").exists()
+
+
+def test_the_processes_of_a_server_load_only_the_backend_of_its_device(
+    resolve: Resolve, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    site.backend("acme", head=f"open({str(tmp_path / 'imported')!r}, 'w').close()\n", priority=900)
+    handoff.leave(handoff.Handoff(device="cpu", pid=1))
+    monkeypatch.setattr(handoff, "received", handoff.left)  # as in a process that multiprocessing started
+    assert resolve() == "accelplug_vllm.platform.cpu"
+    assert not (tmp_path / "imported").exists()

@@ -13,7 +13,9 @@ def check(device: str, asked_by: str) -> None:
     """Raises UnknownDeviceError, DeviceUnusableError, or BadInputError where the platform is another device's."""
     active = resolution.decide().selection
     claiming = (resolution.decide().stands_aside_for,)
-    asked = require(choose(settings.read(), device, asked_by, refine=builds.refiner(Host(), claiming)))
+    sourced = settings.read()
+    refine = builds.refiner(Host(), claiming, sourced.values.backends)
+    asked = require(choose(sourced, device, asked_by, refine=refine))
     if active is not None and asked.name != active.chosen:
         raise BadInputError(
             f"{asked_by} {device} asks for {asked.name}, but vLLM's platform in this process is {active.chosen} "

@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 from accelplug.plugins import running
+from accelplug_vllm import handoff
 
 PLATFORMS = "vllm.platform_plugins"
 OURS = "accelplug"
@@ -64,8 +65,9 @@ def _claims(name: str, plugin: Plugin) -> bool | None:
         with running(name):
             return plugin() is not None
     except Exception as error:
-        # vLLM takes this for "not here" and says it at DEBUG only.
-        log.warning("vLLM platform plugin %s failed: %s: %s", described(name), type(error).__name__, error)
+        # vLLM takes this for "not here" and says it at DEBUG only. The processes of a server need not all say it.
+        level = logging.DEBUG if handoff.received() else logging.WARNING
+        log.log(level, "vLLM platform plugin %s failed: %s: %s", described(name), type(error).__name__, error)
         return None
 
 

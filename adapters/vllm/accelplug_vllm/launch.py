@@ -72,6 +72,7 @@ def plugins_for(chosen: Candidate, host: Host) -> str:
     """
     if allow_list.VARIABLE in host.environ:
         return ""
-    foreign = {name for b in discover() if b.name != chosen.name and b.spec for name in b.spec.vllm_plugins}
+    backends = discover(settings.read(host.environ).values.backends)
+    foreign = {name for b in backends if b.name != chosen.name and b.spec for name in b.spec.vllm_plugins}
     rivals = {e.dist.name for e in entry_points(host, arbitration.PLATFORMS) if e.name in foreign and e.dist}
     return allow_list.without(rivals, host) if rivals else ""

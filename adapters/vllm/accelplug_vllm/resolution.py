@@ -69,13 +69,13 @@ def decide() -> Decision:
     parent = handoff.received()
     claiming, failing = arbitration.ask()
     try:
-        sourced = settings.read()
-        settings.warn_misspelt()
-        selection = choose(sourced, *_asked(parent), refine=builds.refiner(Host(), claiming))
+        sourced = _settings(parent)
+        allow = sourced.values.backends
+        selection = choose(sourced, *_asked(parent), refine=builds.refiner(Host(), claiming, allow))
         chosen = require(selection)
     except AccelplugError as error:
         return Decision(error=_disagreement(parent, error))
-    aside = parent.stands_aside_for if parent else _stands_aside_for(selection, claiming)
+    aside = parent.stands_aside_for if parent else _stands_aside_for(selection, claiming, allow)
     if parent is None:
         handoff.leave(handoff.Handoff(device=chosen.name, pid=os.getpid(), stands_aside_for=aside))
     silenced = tuple(name for name in (*claiming, *failing) if name != aside)
@@ -83,6 +83,15 @@ def decide() -> Decision:
         _say_aside(selection, aside, parent)
         return Decision(selection, stands_aside_for=aside, silenced=silenced)
     return Decision(selection, f"accelplug_vllm.platform.{builds.delegate(chosen)}", silenced=silenced)
+
+
+def _settings(parent: handoff.Handoff | None) -> settings.Sourced:
+    """The settings. In a child only the device's own backend is loaded, and the parent's warnings are not repeated."""
+    sourced = settings.read()
+    if parent:
+        return settings.Sourced(sourced.values.model_copy(update={"backends": parent.device}), sourced.sources)
+    settings.warn_misspelt()
+    return sourced
 
 
 def _asked(parent: handoff.Handoff | None) -> tuple[str | None, str]:
@@ -100,12 +109,12 @@ def _disagreement(parent: handoff.Handoff | None, error: AccelplugError) -> Acce
     )
 
 
-def _stands_aside_for(selection: Selection, claiming: tuple[str, ...]) -> str:
+def _stands_aside_for(selection: Selection, claiming: tuple[str, ...], allow: str) -> str:
     """The vendor's plug-in for the chosen device, or one for hardware that accelplug has no backend for; else ""."""
-    for name in builds.vendor_plugins(selection.chosen or ""):
+    for name in builds.vendor_plugins(selection.chosen or "", allow):
         if name in claiming:
             return name
-    known = {name for device in selection.names() for name in builds.vendor_plugins(device)}
+    known = {name for device in selection.names() for name in builds.vendor_plugins(device, allow)}
     strangers = [name for name in claiming if name not in known]
     nothing_better = selection.requested == AUTO and selection.chosen == "cpu"
     return strangers[0] if strangers and nothing_better else ""
