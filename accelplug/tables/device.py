@@ -1,0 +1,48 @@
+"""All tables of one device, built once from its backend's hooks."""
+
+from __future__ import annotations
+
+import threading
+
+from accelplug.plugins import Backend, ask
+from accelplug.specs import CompilerSpec, Decompositions
+from accelplug.tables.decompositions import Table, build
+
+HOOKS = ("accelplug_decompositions", "accelplug_compiler")
+
+
+class DeviceTables:
+    """What compiles graphs on ``device_type``, and how they are taken apart.
+
+    ``lowered_on`` is the device type that Inductor sees: another one where a simulator compiles for the CPU.
+    """
+
+    def __init__(self, backend: Backend, device_type: str, lowered_on: str) -> None:
+        """Asks the hooks. Raises BackendError, naming the backend, where that fails."""
+        self.device_type = device_type
+        self.compiler = ask(backend, "accelplug_compiler", CompilerSpec) or CompilerSpec()
+        self._changes = ask(backend, "accelplug_decompositions", Decompositions) or Decompositions()
+        self._origin = backend.origin
+        self._lowered_on = lowered_on
+        self._lock = threading.Lock()
+        self._built: dict[bool, Table] = {}
+
+    def decompositions(self, fallback_random: bool | None = None) -> Table:
+        """The decomposition table, built at the first call. Imports Inductor.
+
+        PyTorch has two tables: with ``fallback_random`` the random operators stay whole. None is what Inductor's
+        configuration says.
+        """
+        from torch._inductor import config
+
+        wanted = config.fallback_random if fallback_random is None else fallback_random
+        with self._lock, config.patch(fallback_random=wanted):
+            if wanted not in self._built:
+                self._built[wanted] = build(
+                    self.device_type,
+                    self._changes,
+                    origin=self._origin,
+                    cache_key=self.compiler.cache_key,
+                    lowered_on=self._lowered_on,
+                )
+            return self._built[wanted]
