@@ -71,8 +71,11 @@ def backend(
     compiler, options = device.compiler.backend, {**device.compiler.options, **(options or {})}
     if compiler is None:
         patches = torch._TorchCompileInductorWrapper(mode, options, None).config
+        arguments = {"config_patches": patches}
+        if device.inner_compile is not None:
+            arguments["inner_compile"] = device.inner_compile
         table = device.decompositions(patches.get("fallback_random"))
-        return compile_with(table, graph, example_inputs, config_patches=patches)
+        return compile_with(table, graph, example_inputs, **arguments)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value}
     if isinstance(compiler, str):
         return _registered(compiler, device)(graph, example_inputs, **given)

@@ -7,18 +7,20 @@ device while torch is imported), it belongs to the only backend that has that de
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 from accelplug import settings
-from accelplug.errors import CompileRefusedError
+from accelplug.errors import AccelplugError, CompileRefusedError
 from accelplug.plugins import Backend, discover
 from accelplug.specs import DeviceSpec
-from accelplug.tables.device import HOOKS, DeviceTables
+from accelplug.tables.device import HOOKS, DeviceTables, StandIn
 
-__all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
+__all__ = ["DeviceTables", "StandIn", "live_types", "make_live", "stand_in", "tables_for"]
 
 _lock = threading.RLock()  # a hook may itself ask for tables
 _live: dict[str, str] = {}
-_stand_ins: dict[str, str] = {}
+_stand_ins: dict[str, StandIn] = {}
 _tables: dict[str, DeviceTables] = {}
 
 
@@ -33,13 +35,18 @@ def live_types() -> tuple[str, ...]:
     return tuple(sorted(_live))
 
 
-def stand_in(device_type: str, lowered_on: str) -> None:
+def stand_in(device_type: str, lowered_on: str, inner_compile: Callable[..., Any] | None = None) -> None:
     """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
 
-    To be said before the tables of the device are built.
+    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``. Raises
+    AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
     """
     with _lock:
-        _stand_ins[device_type] = lowered_on
+        if any(built.device_type == device_type for built in _tables.values()):
+            raise AccelplugError(
+                f"the tables of {device_type} are built already; a stand-in comes before the first graph"
+            )
+        _stand_ins[device_type] = StandIn(lowered_on, inner_compile)
 
 
 def tables_for(device_type: str) -> DeviceTables | None:
@@ -52,7 +59,7 @@ def tables_for(device_type: str) -> DeviceTables | None:
         return None
     with _lock:
         if backend.name not in _tables:
-            _tables[backend.name] = DeviceTables(backend, device_type, _stand_ins.get(device_type, device_type))
+            _tables[backend.name] = DeviceTables(backend, device_type, _stand_ins.get(device_type))
         return _tables[backend.name]
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from accelplug.plugins import Backend, ask
 from accelplug.specs import CompilerSpec, Decompositions
@@ -11,19 +14,25 @@ from accelplug.tables.decompositions import Table, build
 HOOKS = ("accelplug_decompositions", "accelplug_compiler")
 
 
+@dataclass(frozen=True)
+class StandIn:
+    """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it."""
+
+    lowered_on: str
+    inner_compile: Callable[..., Any] | None = None
+
+
 class DeviceTables:
-    """What compiles graphs on ``device_type``, and how they are taken apart.
+    """What compiles graphs on ``device_type``, and how they are taken apart."""
 
-    ``lowered_on`` is the device type that Inductor sees: another one where a simulator compiles for the CPU.
-    """
-
-    def __init__(self, backend: Backend, device_type: str, lowered_on: str) -> None:
+    def __init__(self, backend: Backend, device_type: str, stand_in: StandIn | None = None) -> None:
         """Asks the hooks. Raises BackendError, naming the backend, where that fails."""
         self.device_type = device_type
         self.compiler = ask(backend, "accelplug_compiler", CompilerSpec) or CompilerSpec()
         self._changes = ask(backend, "accelplug_decompositions", Decompositions) or Decompositions()
+        self.inner_compile = stand_in.inner_compile if stand_in else None
         self._origin = backend.origin
-        self._lowered_on = lowered_on
+        self._lowered_on = stand_in.lowered_on if stand_in else device_type
         self._lock = threading.Lock()
         self._built: dict[bool, Table] = {}
 

@@ -154,6 +154,22 @@ def test_a_mode_and_options_reach_inductor_under_the_devices_own(site: Site) -> 
         accelplug.compile(median, mode="fastest")(NUMBERS)
 
 
+def test_a_simulator_can_change_the_graph_before_inductor_sees_it(site: Site) -> None:
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    seen: list[set[str]] = []
+
+    def inner_compile(graph: torch.fx.GraphModule, example_inputs: list[Any], **given: Any) -> Any:
+        seen.append({str(node.target) for node in graph.graph.nodes})
+        return compile_fx_inner(graph, example_inputs, **given)
+
+    table_backend.install(site, "acme", decompositions=table_backend.LARGEST)
+    tables.stand_in("cpu", lowered_on="cpu", inner_compile=inner_compile)
+    accelplug.select("acme")
+    assert accelplug.compile(median)(NUMBERS) == 5
+    assert "aten.kthvalue.default" in seen[0]
+
+
 def test_a_compiler_of_ones_own_gets_the_table_and_what_the_user_gave(site: Site) -> None:
     module = acme(site, torch_type="meta", compiler="backend=own_compiler, options={'level': 1, 'fast': True}")
     accelplug.compile(median, options={"level": 2})(NUMBERS.to("meta"))

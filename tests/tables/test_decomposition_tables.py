@@ -206,3 +206,5 @@ def test_the_device_type_that_inductor_sees_can_be_another_one(site: Site) -> No
     table_backend.install(site, "acme", torch_type="meta")
     tables.stand_in("meta", lowered_on="cpu")
     assert tables.tables_for("meta").decompositions().lowered_on == "cpu"
+    with pytest.raises(accelplug.AccelplugError, match="the tables of meta are built already"):
+        tables.stand_in("meta", lowered_on="meta")

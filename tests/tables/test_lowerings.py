@@ -49,7 +49,8 @@ def table(function: Callable[..., Any], lowered_on: str = "") -> Table:
 
 
 def nanmedian(backend: object) -> float:
-    """What compiled code makes of NUMBERS."""
+    """What newly compiled code makes of NUMBERS."""
+    torch._dynamo.reset()
 
     def f(x: torch.Tensor) -> torch.Tensor:
         return x.nanmedian()
@@ -65,6 +66,22 @@ def test_a_lowering_is_used_with_its_table_and_only_then() -> None:
     assert nanmedian("inductor") == 1
     assert nanmedian(functools.partial(compile_with, table(nothing))) == 1
     assert math.isnan(nanmedian(backend))
+
+
+def test_the_cache_of_fx_graphs_tells_tables_apart_by_itself() -> None:
+    """A backward graph is compiled when it is first run, where `keyed` no longer holds."""
+    from torch._dynamo.utils import counters
+    from torch._functorch import config
+    from torch._inductor.compile_fx import compile_fx
+
+    install(table(as_median))
+    vendor = functools.partial(compile_fx, decompositions=table(as_median))
+    none = functools.partial(compile_fx, decompositions=table(nothing))
+    counters.clear()
+    with config.patch(enable_autograd_cache=False):
+        found = [nanmedian(backend) for backend in (vendor, none, vendor, none)]
+    assert [math.isnan(value) for value in found] == [True, False, True, False]
+    assert (counters["inductor"]["fxgraph_cache_hit"], counters["inductor"]["fxgraph_cache_miss"]) == (2, 2)
 
 
 def test_inductors_own_lowerings_stay_as_they_are() -> None:
