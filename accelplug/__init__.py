@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from accelplug.activation import Device
     from accelplug.api import auto, devices, explain, select
+    from accelplug.compiling import compile
     from accelplug.errors import (
         AccelplugError,
         BadInputError,
@@ -33,6 +34,7 @@ _HOME = {
     "devices": "accelplug.api",
     "explain": "accelplug.api",
     "select": "accelplug.api",
+    "compile": "accelplug.compiling",
     "AccelplugError": "accelplug.errors",
     "BadInputError": "accelplug.errors",
     "DeviceUnusableError": "accelplug.errors",
@@ -57,6 +59,7 @@ __all__ = [
     "UnknownDeviceError",
     "Verdict",
     "auto",
+    "compile",
     "devices",
     "explain",
     "hookimpl",

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from accelplug import tables
 from accelplug.errors import ActivationError, ForkedDeviceError
 from accelplug.plugins import running
 from accelplug.specs import DeviceSpec, Selection
@@ -65,6 +66,7 @@ def activate(spec: DeviceSpec, selection: Selection, index: int | None = None) -
     if spec.load is not None:
         with _lock:
             _load(spec.name, spec.load)
+    tables.make_live(spec)
     return Device(spec, selection, index)
 
 

@@ -44,6 +44,14 @@ class ActivationError(AccelplugError):
     """A usable device could not be made live."""
 
 
+class BackendError(AccelplugError):
+    """A backend's hook failed, or returned what it must not."""
+
+
+class CompileRefusedError(AccelplugError):
+    """A graph that can't be compiled as asked."""
+
+
 class ForkedDeviceError(AccelplugError):
     """A device made live in a parent process was used in a forked child."""
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import pluggy
 
-from accelplug.specs import DeviceSpec
+from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec
 
 PROJECT = "accelplug"
 ENTRY_POINTS = "accelplug.backends"
@@ -42,4 +42,21 @@ def accelplug_device() -> DeviceSpec:  # type: ignore[empty-body]
 
     Called once, at discovery, in every process that looks for devices. Must return at once: no file is read,
     no SDK imported. Finding hardware is the work of ``DeviceSpec.probe``.
+    """
+
+
+@hookspec
+def accelplug_decompositions() -> Decompositions:  # type: ignore[empty-body]
+    """How graphs on this device are taken apart: changes to PyTorch's decomposition table, and lowerings.
+
+    Called once, when the device's tables are built: at the first graph that is compiled on the device. May import
+    torch, and the SDK. Left out: PyTorch's own table serves. `docs/decompositions.md` says how to write one.
+    """
+
+
+@hookspec
+def accelplug_compiler() -> CompilerSpec:  # type: ignore[empty-body]
+    """What compiles graphs on this device: a Dynamo backend, its options, and whether shapes must be static.
+
+    Called once, when the device's tables are built. May import torch, and the SDK. Left out: PyTorch's Inductor.
     """

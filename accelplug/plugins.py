@@ -10,22 +10,29 @@ import contextvars
 import functools
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import metadata
+from typing import TypeVar
 
 import pluggy
 
 from accelplug import hookspecs
+from accelplug.errors import BackendError
 from accelplug.notices import warn_once
 from accelplug.settings import split_names
 from accelplug.specs import DeviceSpec
+
+Answer = TypeVar("Answer")
 
 _running: contextvars.ContextVar[str] = contextvars.ContextVar("accelplug_backend", default="")
 
 
 @dataclass(frozen=True)
 class Backend:
-    """A backend that was found: loaded (``spec``), failed (``error``, ``cause``), or kept out by the allow-list."""
+    """A backend that was found: loaded (``spec``), failed (``error``, ``cause``), or kept out by the allow-list.
+
+    ``manager`` holds the hooks of a loaded one, and of no other backend; `ask` calls them.
+    """
 
     name: str
     origin: str
@@ -33,6 +40,32 @@ class Backend:
     cause: str = ""
     error: str = ""
     allowed: bool = True
+    manager: pluggy.PluginManager | None = field(default=None, repr=False, compare=False)
+
+    def has(self, hook: str) -> bool:
+        """Whether the backend implements ``hook``."""
+        return self.manager is not None and bool(getattr(self.manager.hook, hook).get_hookimpls())
+
+
+def ask(backend: Backend, hook: str, kind: type[Answer]) -> Answer | None:
+    """What ``backend`` answers to ``hook``; None where it doesn't implement it, or has nothing to say.
+
+    Raises BackendError, naming the backend and the hook, where that fails or returns anything but a ``kind``.
+    """
+    if backend.manager is None:
+        return None
+    whose = f"hook {hook} of backend {backend.name} ({backend.origin})"
+    try:
+        with running(backend.name):
+            answers = getattr(backend.manager.hook, hook)()
+    except (Exception, SystemExit) as error:
+        raise BackendError(f"{whose} failed: {type(error).__name__}: {error}") from error
+    if not answers:
+        return None
+    if len(answers) > 1 or not isinstance(answers[0], kind):
+        raise BackendError(f"{whose} must return one {kind.__name__}, got {answers!r}")
+    answer: Answer = answers[0]
+    return answer
 
 
 def running_backend() -> str:
@@ -79,18 +112,24 @@ def _load(entry_point: metadata.EntryPoint) -> Backend:
     name, origin = entry_point.name, _origin(entry_point)
     try:
         with running(name):
-            spec = _describe(name, entry_point.load())
+            manager = _register(name, entry_point.load())
+            spec = _describe(name, manager)
     except (Exception, SystemExit) as error:
         return _failed(name, origin, f"{type(error).__name__}: {error}", traceback.format_exc())
-    return Backend(name, origin, spec)
+    return Backend(name, origin, spec, manager=manager)
 
 
-def _describe(name: str, plugin: object) -> DeviceSpec:
-    """Registers the plugin with pluggy, which checks its hooks against the specification, and asks for its device."""
+def _register(name: str, plugin: object) -> pluggy.PluginManager:
+    """Registers the plugin with a pluggy of its own, which checks its hooks against the specification."""
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)
     manager.register(plugin, name)
     manager.check_pending()
+    return manager
+
+
+def _describe(name: str, manager: pluggy.PluginManager) -> DeviceSpec:
+    """Asks for the backend's device."""
     specs = manager.hook.accelplug_device()
     if len(specs) != 1 or not isinstance(specs[0], DeviceSpec):
         raise TypeError(f"hook accelplug_device must return one DeviceSpec, got {specs!r}")

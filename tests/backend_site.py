@@ -7,7 +7,7 @@ import itertools
 import shutil
 from pathlib import Path
 
-from accelplug import api, notices, plugins
+from accelplug import api, notices, plugins, tables
 
 HEAD = """
 from accelplug.hookspecs import hookimpl
@@ -67,4 +67,5 @@ def forget() -> None:
     importlib.invalidate_caches()
     plugins.discover.cache_clear()
     api._auto.cache_clear()
+    tables.forget()
     notices.warn_once.cache_clear()

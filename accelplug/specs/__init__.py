@@ -1,5 +1,7 @@
 """The records that cross the hooks: frozen, validated, and all that one stage knows of another."""
 
+from accelplug.specs.compiler import CompilerSpec
+from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn
 from accelplug.specs.host import Host
 from accelplug.specs.probe import Probe, Verdict
@@ -8,6 +10,8 @@ from accelplug.specs.selection import Candidate, Explanation, Selection
 
 __all__ = [
     "Candidate",
+    "CompilerSpec",
+    "Decompositions",
     "DeviceSpec",
     "Explanation",
     "Host",

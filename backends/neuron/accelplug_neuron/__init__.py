@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import DeviceSpec, RanOn
+from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec, RanOn
 from accelplug_neuron.cores import VISIBLE_CORES
 from accelplug_neuron.load import load
 from accelplug_neuron.probe import probe
@@ -23,3 +23,16 @@ def accelplug_device() -> DeviceSpec:
         vllm_plugins=("neuron", "optimum_neuron"),
         ran_on=RanOn.nothing,
     )
+
+
+@hookimpl
+def accelplug_decompositions() -> Decompositions:
+    from accelplug_neuron.decompositions import decompositions
+
+    return decompositions()
+
+
+@hookimpl
+def accelplug_compiler() -> CompilerSpec:
+    """The SDK registers the Dynamo backend ``neuron``. It rejects symbolic shapes."""
+    return CompilerSpec(backend="neuron", static_shapes=True)

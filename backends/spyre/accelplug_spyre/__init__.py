@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import DeviceSpec, RanOn
+from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec, RanOn
 from accelplug_spyre.load import load
 from accelplug_spyre.probe import probe
 from accelplug_spyre.visible import DEVICES
@@ -23,3 +23,16 @@ def accelplug_device() -> DeviceSpec:
         vllm_plugins=("spyre", "spyre_inference", "sendnn_inference", "spyre_next"),
         ran_on=RanOn.nothing,
     )
+
+
+@hookimpl
+def accelplug_decompositions() -> Decompositions:
+    from accelplug_spyre.decompositions import decompositions
+
+    return decompositions()
+
+
+@hookimpl
+def accelplug_compiler() -> CompilerSpec:
+    """torch-spyre registers its code generator with Inductor. It rejects symbolic shapes."""
+    return CompilerSpec(static_shapes=True)

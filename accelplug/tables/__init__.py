@@ -1,0 +1,86 @@
+"""The tables of each device: built once from its backend's hooks, at first need, and the same for all threads.
+
+A device type belongs to the backend that was made live for it in this process. Where none was (an SDK may register its
+device while torch is imported), it belongs to the only backend that has that device type.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from accelplug import settings
+from accelplug.errors import AccelplugError, CompileRefusedError
+from accelplug.plugins import Backend, discover
+from accelplug.specs import DeviceSpec
+from accelplug.tables.device import HOOKS, DeviceTables, StandIn
+
+__all__ = ["DeviceTables", "StandIn", "live_types", "make_live", "stand_in", "tables_for"]
+
+_lock = threading.RLock()  # a hook may itself ask for tables
+_live: dict[str, str] = {}
+_stand_ins: dict[str, StandIn] = {}
+_tables: dict[str, DeviceTables] = {}
+
+
+def make_live(spec: DeviceSpec) -> None:
+    """From now on the device type of ``spec`` is that backend's in this process."""
+    with _lock:
+        _live[spec.torch_type] = spec.name
+
+
+def live_types() -> tuple[str, ...]:
+    """The device types that a backend was made live for in this process."""
+    return tuple(sorted(_live))
+
+
+def stand_in(device_type: str, lowered_on: str, inner_compile: Callable[..., Any] | None = None) -> None:
+    """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
+
+    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``. Raises
+    AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
+    """
+    with _lock:
+        if any(built.device_type == device_type for built in _tables.values()):
+            raise AccelplugError(
+                f"the tables of {device_type} are built already; a stand-in comes before the first graph"
+            )
+        _stand_ins[device_type] = StandIn(lowered_on, inner_compile)
+
+
+def tables_for(device_type: str) -> DeviceTables | None:
+    """The tables of a device type, None where its backend has no hook for them, as the in-tree ones.
+
+    Raises BackendError where a hook fails, CompileRefusedError where it isn't clear whose device it is.
+    """
+    backend = _backend(device_type)
+    if backend is None or not any(map(backend.has, HOOKS)):
+        return None
+    with _lock:
+        if backend.name not in _tables:
+            _tables[backend.name] = DeviceTables(backend, device_type, _stand_ins.get(device_type))
+        return _tables[backend.name]
+
+
+def _backend(device_type: str) -> Backend | None:
+    """The backend that the device type belongs to, None where there is none, or none of several has tables."""
+    known = discover(settings.read().values.backends)
+    found = [backend for backend in known if backend.spec is not None and backend.spec.torch_type == device_type]
+    if device_type in _live:
+        return next((backend for backend in found if backend.name == _live[device_type]), None)
+    if len(found) > 1 and any(backend.has(hook) for backend in found for hook in HOOKS):
+        names = [backend.name for backend in found]
+        raise CompileRefusedError(
+            f"{device_type!r} is the device type of {' and '.join(names)}, which compile differently: choose one "
+            f"first, with accelplug.select({names[0]!r}) or accelplug.auto()"
+        )
+    return found[0] if len(found) == 1 else None
+
+
+def forget() -> None:
+    """Forgets what was made live and built, as a test that installs backends needs."""
+    with _lock:
+        _live.clear()
+        _stand_ins.clear()
+        _tables.clear()

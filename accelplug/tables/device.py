@@ -1,0 +1,57 @@
+"""All tables of one device, built once from its backend's hooks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from accelplug.plugins import Backend, ask
+from accelplug.specs import CompilerSpec, Decompositions
+from accelplug.tables.decompositions import Table, build
+
+HOOKS = ("accelplug_decompositions", "accelplug_compiler")
+
+
+@dataclass(frozen=True)
+class StandIn:
+    """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it."""
+
+    lowered_on: str
+    inner_compile: Callable[..., Any] | None = None
+
+
+class DeviceTables:
+    """What compiles graphs on ``device_type``, and how they are taken apart."""
+
+    def __init__(self, backend: Backend, device_type: str, stand_in: StandIn | None = None) -> None:
+        """Asks the hooks. Raises BackendError, naming the backend, where that fails."""
+        self.device_type = device_type
+        self.compiler = ask(backend, "accelplug_compiler", CompilerSpec) or CompilerSpec()
+        self._changes = ask(backend, "accelplug_decompositions", Decompositions) or Decompositions()
+        self.inner_compile = stand_in.inner_compile if stand_in else None
+        self._origin = backend.origin
+        self._lowered_on = stand_in.lowered_on if stand_in else device_type
+        self._lock = threading.Lock()
+        self._built: dict[bool, Table] = {}
+
+    def decompositions(self, fallback_random: bool | None = None) -> Table:
+        """The decomposition table, built at the first call. Imports Inductor.
+
+        PyTorch has two tables: with ``fallback_random`` the random operators stay whole. None is what Inductor's
+        configuration says.
+        """
+        from torch._inductor import config
+
+        wanted = config.fallback_random if fallback_random is None else fallback_random
+        with self._lock, config.patch(fallback_random=wanted):
+            if wanted not in self._built:
+                self._built[wanted] = build(
+                    self.device_type,
+                    self._changes,
+                    origin=self._origin,
+                    cache_key=self.compiler.cache_key,
+                    lowered_on=self._lowered_on,
+                )
+            return self._built[wanted]
