@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -47,6 +48,28 @@ def test_processes_that_ask_at_once_build_it_once_and_one_says_so(tmp_path: Path
     assert len((tmp_path / "calls").read_text().splitlines()) == build.UNITS + 1
     assert sorted(len(each.stderr.splitlines()) for each in done) == [0, 0, 1]
     assert "building the simulator for torch" in "".join(each.stderr for each in done)
+
+
+AUTO = """
+import accelplug
+try:
+    accelplug.auto()
+except accelplug.AccelplugError as error:
+    print(type(error).__name__, error)
+import torch
+print(torch._C._get_privateuse1_backend_name())
+"""
+
+
+def test_without_a_compiler_no_device_is_made_live_and_pytorch_is_as_it_was(
+    tmp_path: Path, python: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    said, name = python(
+        AUTO, ACCELPLUG_SIMULATE="neuron", XDG_CACHE_HOME=str(tmp_path), CXX="no-such-compiler"
+    ).stdout.splitlines()
+    assert said.startswith("ActivationError neuron could not be made live: BuildError: the simulator is a C++ library")
+    assert "looked for CXX='no-such-compiler'" in said
+    assert name == "privateuseone"
 
 
 def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

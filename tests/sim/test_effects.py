@@ -32,18 +32,21 @@ with warnings.catch_warnings(record=True) as caught:
 print(len(caught), caught[0].message if caught else "silent")
 print(repr(torch.ones(2, device=D, requires_grad=True) * 2))
 print(getattr(torch, D).get_amp_supported_dtype())
+supported = torch.accelerator.get_device_capability()["supported_dtypes"]
+print([dtype in supported for dtype in (torch.float16, torch.int64, torch.float64, torch.complex64, torch.qint8)])
 """
 )
 
 
 def test_spyre_refuses_float64_and_holds_int64_in_32_bits_with_one_warning(simulated: Run) -> None:
-    refused, no_complex, big, warned, printed, amp = simulated("spyre", DTYPES).stdout.splitlines()
+    refused, no_complex, big, warned, printed, amp, capability = simulated("spyre", DTYPES).stdout.splitlines()
     assert refused.startswith("TypeError: spyre (simulated) has no float64; it has bool, int8")
     assert no_complex.startswith("TypeError: spyre (simulated) has no complex64")
     assert big == "torch.int64 [1, 7] 2"
     assert warned.startswith("1 spyre (simulated) holds int64 as int32")
     assert printed == "tensor([2., 2.], device='spyre:0', grad_fn=<MulBackward0>)"
     assert amp == "[torch.float16, torch.bfloat16]"
+    assert capability == "[True, True, False, False, False]"
 
 
 NARROWED = """

@@ -24,6 +24,11 @@ inline bool in(uint64_t set, c10::ScalarType dtype) {
   return (set >> static_cast<int>(dtype)) & 1;
 }
 
+// One bit for each dtype that the device doesn't have, by its number in ScalarType.
+inline uint64_t refused() {
+  return detail::refused;
+}
+
 // Throws TypeError for a dtype that the device doesn't have.
 inline void check(c10::ScalarType dtype) {
   if (C10_UNLIKELY(in(detail::refused, dtype))) {

@@ -1,4 +1,5 @@
 // PyTorch's way to the current device, streams and events.
+#include "dtypes.h"
 #include "registration.h"
 #include "streams.h"
 
@@ -27,7 +28,9 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
     return device_count();
   }
   c10::DeviceCapability getDeviceCapability(c10::Device) const override {
-    return {};
+    c10::DeviceCapability capability;
+    capability.capability_data.capability_bits &= ~dtypes::refused();
+    return capability;
   }
 
   c10::Stream getStream(c10::Device device) const noexcept override {
