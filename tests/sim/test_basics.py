@@ -13,11 +13,11 @@ import pytest
 
 
 @pytest.fixture(scope="module")
-def failures(library: Path) -> dict[str, str]:
-    """The traceback of each case that failed, of one process that runs them all."""
+def failures(library: Path, request: pytest.FixtureRequest) -> dict[str, str]:
+    """The traceback of each case that failed, of one process that runs them all on the device."""
     done = subprocess.run(
-        [sys.executable, device_basics.__file__],
-        env={**os.environ, "ACCELPLUG_SIMULATE": "neuron"},
+        [sys.executable, device_basics.__file__, request.param],
+        env={**os.environ, "ACCELPLUG_SIMULATE": request.param},
         capture_output=True,
         text=True,
         timeout=300,
@@ -27,6 +27,13 @@ def failures(library: Path) -> dict[str, str]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
+@pytest.mark.parametrize("failures", ["neuron"], indirect=True)
 @pytest.mark.parametrize("name", device_basics.CASES)
-def test_on_the_device(name: str, failures: dict[str, str]) -> None:
+def test_on_neuron(name: str, failures: dict[str, str]) -> None:
+    assert name not in failures, failures[name]
+
+
+@pytest.mark.parametrize("failures", ["spyre"], indirect=True)
+@pytest.mark.parametrize("name", sorted(device_basics.CASES.keys() - device_basics.NEURON_ONLY))
+def test_on_spyre(name: str, failures: dict[str, str]) -> None:
     assert name not in failures, failures[name]

@@ -6,6 +6,8 @@ import json
 import subprocess
 from collections.abc import Callable
 
+import pytest
+
 TINY_LLAMA = """
 import copy, json
 from transformers import LlamaConfig, LlamaForCausalLM
@@ -47,10 +49,11 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.parametrize("name", ["neuron", "spyre"])
 def test_a_llama_computes_generates_and_trains_as_on_the_cpu(
-    simulated: Callable[..., subprocess.CompletedProcess[str]],
+    simulated: Callable[..., subprocess.CompletedProcess[str]], name: str
 ) -> None:
-    found = json.loads(simulated("neuron", TINY_LLAMA).stdout.splitlines()[-1])
+    found = json.loads(simulated(name, TINY_LLAMA).stdout.splitlines()[-1])
 
     counted = found.pop("counted")
     assert found == {"forward": True, "generate": True, "training": True}
