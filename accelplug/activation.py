@@ -11,8 +11,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from accelplug import tables
+from accelplug import slot, tables
 from accelplug.errors import ActivationError, ForkedDeviceError
+from accelplug.notices import warn_once
 from accelplug.plugins import running
 from accelplug.specs import DeviceSpec, Selection
 
@@ -59,27 +60,60 @@ class Device:
 
 
 def activate(spec: DeviceSpec, selection: Selection, index: int | None = None) -> Device:
-    """Loads the device's SDK if it has one and this process hasn't yet.
+    """Makes the device live: loads its SDK if it has one and this process hasn't yet, then sets the current device.
 
-    Raises ActivationError if that fails, ForkedDeviceError in a child of a process that has loaded it.
+    Where it fails, the environment is as before; what an SDK has registered with PyTorch can't be taken back.
+    Raises ActivationError if the SDK doesn't load or leaves PyTorch without a working device, or if another device has
+    PyTorch's one place for such a device (then nothing was touched); ForkedDeviceError in a child of a process that
+    has loaded it.
     """
     if spec.load is not None:
         with _lock:
-            _load(spec.name, spec.load)
+            _load(spec, spec.load)
+            if index is not None and slot.holder() == spec.torch_type:
+                _set_device(spec, index)
     tables.make_live(spec)
     return Device(spec, selection, index)
 
 
-def _load(name: str, load: Callable[[], None]) -> None:
+def _load(spec: DeviceSpec, load: Callable[[], None]) -> None:
+    name = spec.name
     if name in _loaded_in:
         _refuse_forked(name, _loaded_in[name])
         return
+    slot.refuse_a_second(name, spec.torch_type)
+    if slot.holder() == spec.torch_type:
+        warn_once(f"{spec.torch_type} was registered with PyTorch before, by {slot.registered_by(spec.torch_type)}")
+    before = dict(os.environ)
     try:
         with running(name):
             load()
+        slot.check_registered(name, spec.torch_type)
+    except ActivationError:
+        _restore(before)
+        raise
     except (Exception, SystemExit) as error:
+        _restore(before)
         raise ActivationError(f"{name} could not be made live: {type(error).__name__}: {error}") from error
     _loaded_in[name] = os.getpid()
+
+
+def _restore(environ: dict[str, str]) -> None:
+    """Undoes what a failed load did to the environment, and touches no variable that it left alone."""
+    for name in os.environ.keys() - environ.keys():
+        del os.environ[name]
+    for name, value in environ.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+
+
+def _set_device(spec: DeviceSpec, index: int) -> None:
+    import torch
+
+    try:
+        torch.accelerator.set_device_index(index)
+    except RuntimeError as error:
+        raise ActivationError(f"{spec.name} is live, but has no device {index}: {error}") from error
 
 
 def _refuse_forked(name: str, pid: int) -> None:

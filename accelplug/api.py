@@ -63,5 +63,6 @@ def select(*names: str, index: int | None = None) -> Device:
         raise BadInputError(
             f"index {index} of {chosen.name}: it has {chosen.count} usable devices, 0 to {chosen.count - 1}"
         )
-    (spec,) = [b.spec for b in discover(settings.read().values.backends) if b.name == chosen.name and b.spec]
+    values = settings.read().values
+    (spec,) = [b.spec for b in discover(values.backends, values.simulate) if b.name == chosen.name and b.spec]
     return activate(spec, selection, index)

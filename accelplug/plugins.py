@@ -10,7 +10,7 @@ import contextvars
 import functools
 import traceback
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from typing import TypeVar
 
@@ -84,8 +84,13 @@ def running(name: str) -> Iterator[None]:
 
 
 @functools.cache
-def discover(allow: str = "") -> tuple[Backend, ...]:
-    """All backends, by name. ``allow`` is the allow-list: what isn't on it is listed but never imported."""
+def discover(allow: str = "", simulate: str = "") -> tuple[Backend, ...]:
+    """All backends, by name. ``allow`` is the allow-list: what isn't on it is listed but never imported.
+
+    ``simulate`` names a profile: the backend of the profile's name gets it underneath, or there is one backend more.
+    """
+    if simulate:
+        return _with_simulation(discover(allow), simulate)
     allowed = split_names(allow)
     found: list[Backend] = []
     for name, entry_points in _entry_points().items():
@@ -98,6 +103,20 @@ def discover(allow: str = "") -> tuple[Backend, ...]:
         else:
             found.append(_load(entry_points[0]))
     return tuple(found)
+
+
+def _with_simulation(found: tuple[Backend, ...], simulate: str) -> tuple[Backend, ...]:
+    from accelplug.sim import profile, stand_in  # only where something is simulated
+
+    simulated = profile.find(simulate)
+    if all(backend.name != simulated.name for backend in found):
+        return (*found, Backend(simulated.name, f"profile {simulate}", stand_in.backend_of(simulated)))
+    return tuple(
+        replace(backend, spec=stand_in.beneath(backend.spec, simulated))
+        if backend.name == simulated.name and backend.spec
+        else backend
+        for backend in found
+    )
 
 
 def _entry_points() -> dict[str, list[metadata.EntryPoint]]:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from accelplug.notices import warn_once
 from accelplug.plugins import Backend, discover, running
-from accelplug.settings import Settings
+from accelplug.settings import Settings, read
 from accelplug.specs import Candidate, DeviceSpec, Host, Probe, Verdict
 
 # What the process of an isolated probe runs: the same search path first, so that it finds what this process would.
@@ -25,7 +25,7 @@ ISOLATED = "import sys; sys.path[:] = sys.argv[3:]; from accelplug.probing impor
 def probe_all(settings: Settings, host: Host | None = None) -> tuple[Candidate, ...]:
     """Every backend's candidate, in the order in which ``auto`` prefers them: by priority, then by name."""
     host = host or Host()
-    candidates = [probe(backend, settings, host) for backend in discover(settings.backends)]
+    candidates = [probe(backend, settings, host) for backend in discover(settings.backends, settings.simulate)]
     return tuple(sorted(_unmask(candidates, settings), key=lambda c: (-c.priority, c.name)))
 
 
@@ -115,7 +115,7 @@ def answer(name: str, view: str) -> None:
     """The isolated side: probes with that one backend and writes the answer to standard output, and nothing else."""
     only_the_answer = os.dup(1)
     os.dup2(2, 1)
-    (backend,) = [b for b in discover(name) if b.name == name]
+    (backend,) = [b for b in discover(name, read().values.simulate) if b.name == name]
     if backend.spec is None:
         sys.exit(backend.cause)
     found = _in_process(backend.spec, Host(**json.loads(view)))
@@ -132,7 +132,7 @@ def _too_slow(limit: float) -> Probe:
 
 def _unmask(candidates: list[Candidate], settings: Settings) -> list[Candidate]:
     """Says of an absent device when another one's SDK answers in its name."""
-    specs = {b.name: b.spec for b in discover(settings.backends) if b.spec}
+    specs = {b.name: b.spec for b in discover(settings.backends, settings.simulate) if b.spec}
     masks = {mask: c.name for c in candidates if c.usable and c.name in specs for mask in specs[c.name].masquerades_as}
     return [
         c.model_copy(update={"reason": f"{c.reason}; torch.{c.name} is answered by {masks[c.name]}'s SDK"})

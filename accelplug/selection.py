@@ -21,8 +21,9 @@ def choose(
 ) -> Selection:
     """Probes and chooses; ``chosen`` is None where nothing that was asked for is usable.
 
-    ``argument`` wins over the settings; "auto" leaves the choice to them. ``refine`` lets a caller with further needs
-    (the vLLM adapter) turn a usable candidate into an unusable one, with its reason.
+    ``argument`` wins over the settings; "auto" leaves the choice to them, and what they simulate counts as asked for.
+    ``refine`` lets a caller with further needs (the vLLM adapter) turn a usable candidate into an unusable one, with
+    its reason.
     Raises UnknownDeviceError for a name that no backend has.
     """
     requested, decided_by = _request(settings, argument, asked_by)
@@ -49,11 +50,13 @@ def _request(settings: Sourced, argument: str | None, asked_by: str) -> tuple[st
         if not names:
             raise BadInputError(f"device {argument!r} (from {asked_by}) names nothing; give auto or a device")
         return ",".join(names), asked_by
+    if settings.values.device in ("", AUTO) and settings.values.profile:
+        return settings.values.profile.name, settings.sources["simulate"]
     return settings.values.device or AUTO, settings.sources.get("device", "priority")
 
 
 def _best(candidates: Iterable[Candidate], settings: Sourced) -> str | None:
-    """The first usable one; the CPU only where it may be, and never a simulated one: those have to be named."""
+    """The first usable one; the CPU only where it may be, and never a simulated one: those have to be asked for."""
     for candidate in candidates:
         if candidate.name == "cpu" and settings.values.cpu_fallback == "error":
             continue

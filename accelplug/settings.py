@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import platformdirs
 from pydantic import Field, ValidationError, field_validator
@@ -23,6 +23,9 @@ from pydantic_settings import (
 
 from accelplug.errors import BadInputError, did_you_mean, nearest
 from accelplug.notices import warn_once
+
+if TYPE_CHECKING:
+    from accelplug.sim.profile import Profile
 
 PREFIX = "ACCELPLUG_"
 FILE = "accelplug.toml"
@@ -49,6 +52,11 @@ class Settings(BaseSettings):
     probe_timeout: float = Field(
         2.0, gt=0, le=3600, description="Seconds that one backend's probe may take before its verdict is `timeout`."
     )
+    simulate: str = Field(
+        "",
+        description="A simulated accelerator instead of a real one: `neuron`, `spyre`, or the path of a TOML profile. "
+        "`auto` then takes it. Empty: none.",
+    )
     cpu_defaults: Literal["on", "off"] = Field(
         "on",
         description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
@@ -69,6 +77,18 @@ class Settings(BaseSettings):
         if len(names) != len(set(names)):
             raise ValueError("a name is given twice")
         return ",".join(names)
+
+    @field_validator("simulate")
+    @classmethod
+    def _a_profile_that_is_there(cls, value: str) -> str:
+        if value:
+            _profile(value)
+        return value
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile that ``simulate`` names, None where nothing is to be simulated."""
+        return _profile(self.simulate) if self.simulate else None
 
     @classmethod
     def settings_customise_sources(
@@ -93,6 +113,15 @@ class Sourced:
     def described(self) -> dict[str, str]:
         """``{"device": "neuron (ACCELPLUG_DEVICE)", …}`` for what isn't the default."""
         return {name: f"{getattr(self.values, name)} ({origin})" for name, origin in self.sources.items()}
+
+
+def _profile(simulate: str) -> Profile:
+    from accelplug.sim import profile  # only where something is simulated
+
+    try:
+        return profile.find(simulate)
+    except BadInputError as error:
+        raise ValueError(str(error)) from None
 
 
 def split_names(text: str) -> list[str]:

@@ -65,7 +65,8 @@ def tables_for(device_type: str) -> DeviceTables | None:
 
 def _backend(device_type: str) -> Backend | None:
     """The backend that the device type belongs to, None where there is none, or none of several has tables."""
-    known = discover(settings.read().values.backends)
+    values = settings.read().values
+    known = discover(values.backends, values.simulate)
     found = [backend for backend in known if backend.spec is not None and backend.spec.torch_type == device_type]
     if device_type in _live:
         return next((backend for backend in found if backend.name == _live[device_type]), None)

@@ -21,7 +21,7 @@ def accelplug_device() -> DeviceSpec:
         start_method="spawn",
         visible_devices=VISIBLE_CORES,
         vllm_plugins=("neuron", "optimum_neuron"),
-        ran_on=RanOn.nothing,
+        ran_on=RanOn.simulator,
     )
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 def load() -> None:
     """Imports torch, then torch_neuronx, which registers the ``neuron`` device type.
 
-    Written against public documentation; not yet run on hardware. Importing the SDK by name as well makes this work
-    where ``TORCH_DEVICE_BACKEND_AUTOLOAD=0`` keeps ``import torch`` from doing it.
+    Written against public documentation; run on the simulator, not yet on hardware. Importing the SDK by name as well
+    makes this work where ``TORCH_DEVICE_BACKEND_AUTOLOAD=0`` keeps ``import torch`` from doing it.
     Raises ImportError where the SDK doesn't import, RuntimeError where it imports but brings no ``torch.neuron``.
     """
     import torch

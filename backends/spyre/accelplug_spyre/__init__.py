@@ -21,7 +21,7 @@ def accelplug_device() -> DeviceSpec:
         start_method="spawn",
         visible_devices=DEVICES,
         vllm_plugins=("spyre", "spyre_inference", "sendnn_inference", "spyre_next"),
-        ran_on=RanOn.nothing,
+        ran_on=RanOn.simulator,
     )
 
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 def load() -> None:
     """Imports torch, then torch_spyre, and calls nothing: torch's autoload has called torch_spyre's entry point.
 
-    Written against public sources; not yet run on hardware. The entry point isn't re-entrant, so it is left to torch.
+    Written against public sources; run on the simulator, not yet on hardware. The entry point isn't re-entrant, so it
+    is left to torch.
     Raises ImportError where the SDK doesn't import, RuntimeError where there is no ``torch.spyre`` afterwards.
     """
     import os

@@ -1,0 +1,108 @@
+// What Python sees: one function that loads the library, and torch.ops.accelplug_sim.
+#include "alias.h"
+#include "allocator.h"
+#include "costs.h"
+#include "counters.h"
+#include "device.h"
+#include "dtypes.h"
+#include "faults.h"
+#include "generator.h"
+#include "host_memory.h"
+#include "registration.h"
+#include "shutdown.h"
+#include "transfers.h"
+
+namespace accelplug_sim {
+namespace {
+
+// Registers the device with PyTorch, for good. The second call does nothing.
+void init() {
+  static bool done = false;
+  if (done) {
+    return;
+  }
+  done = true;
+  register_allocator();
+  register_host_allocator();
+  register_guard();
+  register_hooks();
+  auto& aten = *new torch::Library(torch::Library::IMPL, "aten", kDispatchKey, __FILE__, __LINE__);
+  auto& every_namespace = *new torch::Library(torch::Library::IMPL, "_", kDispatchKey, __FILE__, __LINE__);
+  register_handwritten(aten);
+  register_transfers(aten);
+  register_attention_choice(aten);
+  register_fallbacks(aten, every_namespace);
+  register_collectives();
+  register_autocast();
+}
+
+at::Tensor adopt(const at::Tensor& tensor, int64_t device) {
+  Loan loan;
+  loan.set_device(static_cast<c10::DeviceIndex>(device));
+  return loan.adopt(tensor);
+}
+
+void define(torch::Library& library) {
+  library.def("init() -> ()", &init);
+
+  library.def("settle_autograd() -> ()", &settle_autograd);
+
+  library.def("device_count() -> int", [] { return static_cast<int64_t>(device_count()); });
+  library.def("current_device() -> int", [] { return static_cast<int64_t>(current_device()); });
+  library.def("exchange_device(int index) -> int", [](int64_t index) {
+    return static_cast<int64_t>(exchange_device(static_cast<c10::DeviceIndex>(index)));
+  });
+  library.def("default_generator(int index) -> Generator?", [](int64_t index) -> std::optional<at::Generator> {
+    return default_generator(static_cast<c10::DeviceIndex>(index));
+  });
+
+  // The bytes of a tensor seen from the other side, without a copy.
+  library.def("host_alias(Tensor tensor) -> Tensor", [](const at::Tensor& tensor) { return host_alias(tensor); });
+  library.def("adopt(Tensor tensor, int device) -> Tensor", &adopt);
+
+  // The profile
+  library.def("set_device_count(int count) -> ()", &set_device_count);
+  library.def("set_memory(int limit, int alignment) -> ()", &set_memory);
+  library.def("set_dtypes(str[] supported, str[] narrowed, bool warn) -> ()",
+      [](std::vector<std::string> supported, std::vector<std::string> narrowed, bool warn) {
+        dtypes::set(supported, narrowed, warn);
+      });
+  library.def("set_native(str[] patterns, str[] exceptions) -> ()",
+      [](std::vector<std::string> patterns, std::vector<std::string> exceptions) { set_native(patterns, exceptions); });
+  library.def("set_wrong(str[] patterns) -> ()", [](std::vector<std::string> patterns) { set_wrong(patterns); });
+  library.def("set_costs(float launch_us, float transfer_bytes_per_second) -> ()", &costs::set);
+  library.def("arm(int lost_at_call, int out_of_memory_at_allocation) -> ()", &faults::arm);
+
+  // The account
+  library.def("read_counters() -> (str[], int[])", &read_counters);
+  library.def("read_transfers() -> int[]", &read_transfers);
+  library.def("reset_counters() -> ()", [] {
+    reset_counters();
+    reset_transfers();
+  });
+  library.def("forbid_fallback(bool forbidden) -> ()", &forbid_fallback);
+  library.def("measure_time(bool on) -> ()", &measure_time);
+}
+
+} // namespace
+} // namespace accelplug_sim
+
+// Called through ctypes. Returns nullptr, or what went wrong: with static TORCH_LIBRARY blocks a mismatch would have
+// ended the process inside dlopen.
+extern "C" const char* accelplug_sim_load() {
+  static std::string error;
+  static bool loaded = false;
+  if (loaded) {
+    return nullptr;
+  }
+  try {
+    static auto& library =
+        *new torch::Library(torch::Library::FRAGMENT, "accelplug_sim", std::nullopt, __FILE__, __LINE__);
+    accelplug_sim::define(library);
+    loaded = true;
+    return nullptr;
+  } catch (const std::exception& caught) {
+    error = caught.what();
+    return error.c_str();
+  }
+}

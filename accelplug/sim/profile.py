@@ -1,0 +1,201 @@
+"""What is simulated: a profile, built in or a TOML file of one's own. Every field changes what the device does."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError, field_validator, model_validator
+
+from accelplug.errors import BadInputError, did_you_mean
+from accelplug.specs.record import Record
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BUILT_IN = Path(__file__).parent / "profiles"
+
+# What a device can hold at less precision under the same name; csrc/dtypes.cpp does it.
+NARROWER = {"int64": "int32", "float64": "float32"}
+
+DTYPES = frozenset(
+    (
+        *("bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64"),
+        *("float16", "bfloat16", "float32", "float64", "complex32", "complex64", "complex128"),
+        *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu"),
+    )
+)
+
+
+class Machine(Record):
+    """The files that a backend's probe finds. In names and contents ``{n}`` is the device's number; a name that has it
+    is made once for each device."""
+
+    files: dict[str, str] = Field(default_factory=dict, description="Path to contents.")
+    links: dict[str, str] = Field(default_factory=dict, description="Path of a symbolic link to what it points to.")
+
+    @field_validator("files", "links")
+    @classmethod
+    def _makeable(cls, entries: dict[str, str]) -> dict[str, str]:
+        for name, text in entries.items():
+            if not name.startswith("/") or ".." in name.split("/"):
+                raise ValueError(f"{name!r} must be a path from / on, without ..")
+            try:
+                name.format(n=0), text.format(n=0)
+            except (KeyError, IndexError, ValueError) as error:
+                raise ValueError(f"{name!r} = {text!r}: the only {{}} there may be is {{n}} ({error})") from None
+        return entries
+
+
+class Sdk(Record):
+    """The distribution that stands in for the vendor's SDK. Importing its module registers the device."""
+
+    distribution: str
+    version: str
+    module: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+
+
+class Faults(Record):
+    """What goes wrong, and when. Numbers count from 1; 0 is never."""
+
+    lost_at_call: int = Field(0, ge=0, description="From this op or copy on, everything raises AcceleratorError.")
+    out_of_memory_at_allocation: int = Field(0, ge=0, description="This allocation raises OutOfMemoryError.")
+    probe_seconds: float = Field(0, ge=0, description="Seconds that the probe takes longer; many: it hangs.")
+    wrong_answer_in: tuple[str, ...] = Field((), description="Patterns of ops whose first result element is 1 off.")
+
+
+class Profile(Record):
+    """One simulated accelerator.
+
+    name
+        The name of the device. Where a backend has it, that backend's probe and load run on the simulation; otherwise
+        the profile is a backend of its own.
+    torch_type
+        What ``torch.device()`` is given; ``name`` where it is left out.
+    devices
+        How many there are in the machine. A backend may count otherwise: a Trainium2 device is four logical cores.
+    memory_bytes
+        Of each device that PyTorch counts; 0 is no limit.
+    alignment_bytes
+        Each allocation takes a multiple of it.
+    dtypes, casts, warn_of_casts
+        What the device holds (empty: everything), and what it holds at less precision under the same name, with a
+        warning once or silently. Anything else raises TypeError.
+    native, not_native
+        Patterns ("aten::mm*") of the ops that the vendor runs on the device, less those of ``not_native``. All others
+        count as fallback.
+    launch_us, transfer_bytes_per_second
+        What an op costs more than on the CPU, and the speed between host and device; 0 costs nothing.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    title: str
+    torch_type: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    devices: int = Field(1, ge=1, le=64)
+    memory_bytes: int = Field(0, ge=0)
+    alignment_bytes: int = Field(1, ge=1)
+    dtypes: tuple[str, ...] = ()
+    casts: dict[str, str] = Field(default_factory=dict)
+    warn_of_casts: bool = True
+    native: tuple[str, ...] = ("*",)
+    not_native: tuple[str, ...] = ()
+    launch_us: float = Field(0, ge=0)
+    transfer_bytes_per_second: float = Field(0, ge=0)
+    machine: Machine = Field(default_factory=Machine)
+    sdk: Sdk | None = None
+    faults: Faults = Field(default_factory=Faults)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_after_itself(cls, values: Any) -> Any:
+        if isinstance(values, dict) and isinstance(values.get("name"), str):
+            return {"torch_type": values["name"], "title": f"{values['name']} (simulated)", **values}
+        return values
+
+    @field_validator("dtypes")
+    @classmethod
+    def _known_dtypes(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        for name in names:
+            if name not in DTYPES:
+                raise ValueError(f"unknown dtype {name!r}{did_you_mean(name, DTYPES)}")
+        return names
+
+    @field_validator("casts")
+    @classmethod
+    def _known_casts(cls, casts: dict[str, str]) -> dict[str, str]:
+        for wide, narrow in casts.items():
+            if NARROWER.get(wide) != narrow:
+                known = ", ".join(f"{a} = {b}" for a, b in NARROWER.items())
+                raise ValueError(f"{wide} = {narrow!r} is not simulated; known: {known}")
+        return casts
+
+    def holds(self, dtype: str) -> bool:
+        """Whether tensors of this dtype can be on the device."""
+        return not self.dtypes or dtype in self.dtypes or dtype in self.casts
+
+
+def built_in() -> list[str]:
+    """The names of the profiles that come with accelplug."""
+    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
+
+
+def find(simulate: str) -> Profile:
+    """The profile that ``ACCELPLUG_SIMULATE`` names: a built-in one, or the path of a TOML file.
+
+    Raises BadInputError with the nearest name, or the file and what is wrong in it.
+    """
+    path = _path(simulate)
+    return _read(path, path.stat().st_mtime_ns)
+
+
+def _path(simulate: str) -> Path:
+    if simulate in built_in():
+        return BUILT_IN / f"{simulate}.toml"
+    if simulate.endswith(".toml") or "/" in simulate:
+        path = Path(simulate)
+        if not path.is_file():
+            raise BadInputError(f"there is no profile {simulate!r}: it is not a file; correct the path")
+        return path
+    raise BadInputError(
+        f"there is no profile {simulate!r}{did_you_mean(simulate, built_in())}; known: {', '.join(built_in())}, or the "
+        "path of a .toml file"
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def _read(path: Path, changed: int) -> Profile:
+    """``changed`` is the file's time, so that an edited file is read again."""
+    try:
+        return Profile(**_with_base(path))
+    except ValidationError as error:
+        raise BadInputError("\n".join(_complaint(path, problem) for problem in error.errors())) from None
+
+
+def _with_base(path: Path) -> dict[str, Any]:
+    """The file's values over those of the built-in profile that its key ``base`` names."""
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path}: {error}") from None
+    base = values.pop("base", None)
+    if base is None:
+        return values
+    if base not in built_in():
+        hint = did_you_mean(str(base), built_in())
+        raise BadInputError(f"{path}: base = {base!r} is no profile{hint}; known: {', '.join(built_in())}")
+    return {**_with_base(BUILT_IN / f"{base}.toml"), **values}
+
+
+def _complaint(path: Path, problem: Mapping[str, Any]) -> str:
+    place = ".".join(map(str, problem["loc"]))
+    if problem["type"] == "extra_forbidden":
+        hint = did_you_mean(place, [*Profile.model_fields, "base"])
+        return f"{path}: unknown key {place!r}{hint}; allowed: {', '.join([*Profile.model_fields, 'base'])}"
+    if problem["type"] == "missing":
+        return f"{path}: {place} is missing"
+    return f"{path}: {place} = {problem['input']!r}: {problem['msg']}"
