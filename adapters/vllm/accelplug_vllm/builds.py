@@ -57,7 +57,8 @@ def _no_platform(candidate: Candidate, plugins: tuple[str, ...]) -> tuple[str, s
     reason = f"vLLM has no platform of its own for {candidate.torch_type} devices"
     if not plugins:
         return reason, ""
-    return f"{reason}, and no vLLM plugin of the vendor claims it", f"install the vendor's vLLM plug-in (it has the entry point {' or '.join(plugins)})"
+    remedy = f"install the vendor's vLLM plug-in (it has the entry point {' or '.join(plugins)})"
+    return f"{reason}, and no vLLM plugin of the vendor claims it", remedy
 
 
 def _unusable(candidate: Candidate, reason: str, remedy: str) -> Candidate:
