@@ -91,9 +91,14 @@ def test_the_worker_runs_inside_engine_core(server: Server) -> None:
     assert children(engine_core) == []
 
 
-def test_a_stopped_server_leaves_no_process(checkpoint: Path, tmp_path: Path) -> None:
-    with serving(str(checkpoint), "--device=cpu", *SMALL, log=tmp_path / "vllm.log") as running:
-        group = os.getpgid(running.process.pid)
+def test_accelplug_serve_preloads_openmp_and_then_is_vllm_which_leaves_no_process(
+    checkpoint: Path, tmp_path: Path
+) -> None:
+    with serving(str(checkpoint), "--device=cpu", *SMALL, log=tmp_path / "log", program="accelplug") as running:
+        pid = running.process.pid
+        group = os.getpgid(pid)
+        assert b"vllm\0serve" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert b"libgomp" in Path(f"/proc/{pid}/environ").read_bytes()
     deadline = time.monotonic() + 10  # killed is not yet reaped
     while alive(group) and time.monotonic() < deadline:
         time.sleep(0.1)
