@@ -89,6 +89,8 @@ def _load(spec: DeviceSpec, load: Callable[[], None]) -> None:
         with running(name):
             load()
         slot.check_registered(name, spec.torch_type)
+        if spec.stand_in is not None:
+            tables.stand_in(spec.torch_type, spec.stand_in.lowered_on, spec.stand_in.inner_compile)
     except ActivationError:
         _restore(before)
         raise

@@ -70,18 +70,49 @@ def backend(
         _refuse_symbolic_shapes(graph, example_inputs, device.device_type)
     compiler, options = device.compiler.backend, {**device.compiler.options, **(options or {})}
     if compiler is None:
-        patches = torch._TorchCompileInductorWrapper(mode, options, None).config
-        arguments = {"config_patches": patches}
-        if device.inner_compile is not None:
-            arguments["inner_compile"] = device.inner_compile
-        table = device.decompositions(patches.get("fallback_random"))
-        return compile_with(table, graph, example_inputs, **arguments)
+        return _through_inductor(device, graph, example_inputs, mode, options)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value}
     if isinstance(compiler, str):
         return _registered(compiler, device)(graph, example_inputs, **given)
     table = device.decompositions()
     with keyed(table):
         return compiler(graph, example_inputs, decompositions=table, **given)
+
+
+def inductor(
+    graph: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    mode: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """The Dynamo backend of a simulated SDK: Inductor with the device's tables, whatever its CompilerSpec names.
+
+    ``mode`` and ``options`` are those of ``torch.compile``. Raises as `backend` does.
+    """
+    device = _device(graph, example_inputs)
+    if device is None:
+        return backend(graph, example_inputs, mode=mode, options=options)
+    if device.compiler.static_shapes:
+        _refuse_symbolic_shapes(graph, example_inputs, device.device_type)
+    return _through_inductor(device, graph, example_inputs, mode, options)
+
+
+def _through_inductor(
+    device: DeviceTables,
+    graph: torch.fx.GraphModule,
+    example_inputs: Sequence[Any],
+    mode: str | None,
+    options: Mapping[str, Any] | None,
+) -> Any:
+    import torch
+
+    patches = torch._TorchCompileInductorWrapper(mode, options, None).config
+    arguments = {"config_patches": patches}
+    if device.inner_compile is not None:
+        arguments["inner_compile"] = device.inner_compile
+    table = device.decompositions(patches.get("fallback_random"))
+    return compile_with(table, graph, example_inputs, **arguments)
 
 
 def compile_with(table: Table, graph: torch.fx.GraphModule, example_inputs: Sequence[Any], **arguments: Any) -> Any:

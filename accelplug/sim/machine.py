@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from accelplug.sim import cache
+from accelplug.sim import cache, dynamo
 from accelplug.sim.profile import Profile
 from accelplug.specs import Host
 
@@ -46,7 +46,7 @@ def site(profile: Profile) -> Path:
 
 
 def _folder(profile: Profile) -> Path:
-    described = profile.model_dump_json(include={"name", "devices", "machine", "sdk"}) + MODULE
+    described = profile.model_dump_json(include={"name", "devices", "machine", "sdk"}) + MODULE + dynamo.TARGET
     digest = hashlib.sha256(described.encode()).hexdigest()[:16]
     return cache.made_once(cache.folder("machines") / f"{profile.name}-{digest}", lambda path: _fill(profile, path))
 
@@ -84,4 +84,7 @@ def _install(profile: Profile, folder: Path) -> None:
     info = folder / f"{sdk.distribution.replace('-', '_')}-{sdk.version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {sdk.distribution}\nVersion: {sdk.version}\n")
-    (info / "entry_points.txt").write_text(f"[torch.backends]\n{sdk.module} = {sdk.module}:_autoload\n")
+    entry_points = f"[torch.backends]\n{sdk.module} = {sdk.module}:_autoload\n"
+    if sdk.dynamo_backend:
+        entry_points += f"[{dynamo.GROUP}]\n{sdk.dynamo_backend} = {dynamo.TARGET}\n"
+    (info / "entry_points.txt").write_text(entry_points)

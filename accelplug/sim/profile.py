@@ -53,11 +53,15 @@ class Machine(Record):
 
 
 class Sdk(Record):
-    """The distribution that stands in for the vendor's SDK. Importing its module registers the device."""
+    """The distribution that stands in for the vendor's SDK. Importing its module registers the device.
+
+    ``dynamo_backend`` is the backend of ``torch.compile`` that it brings, "" for none.
+    """
 
     distribution: str
     version: str
     module: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_]*$")]
+    dynamo_backend: str = ""
 
 
 class Faults(Record):

@@ -7,7 +7,7 @@ import importlib
 import sys
 from collections.abc import Iterator
 
-from accelplug.sim import machine
+from accelplug.sim import dynamo, machine
 from accelplug.sim.profile import Profile
 
 _expected: dict[str, tuple[Profile, int]] = {}  # while a stand-in may be imported: the profile, and how many devices
@@ -40,14 +40,17 @@ def standing_in(profile: Profile, count: int) -> Iterator[None]:
 
 
 def bring_up(name: str) -> None:
-    """Registers the device. Called by the stand-in's module when it is imported."""
+    """Registers the device and the SDK's Dynamo backend. Called by the stand-in's module when it is imported."""
     from accelplug.sim import device
 
     if name not in _expected:
         if device.registered() == name:
             return  # imported again, in a process that has the device
         raise RuntimeError(f"this stand-in for an SDK can only be imported by accelplug: ACCELPLUG_SIMULATE={name}")
-    device.register(*_expected[name])
+    profile, count = _expected[name]
+    device.register(profile, count)
+    if profile.sdk and profile.sdk.dynamo_backend:
+        dynamo.offer(profile.sdk.dynamo_backend, str(machine.site(profile)))
 
 
 def _refuse_the_real_one(profile: Profile, path: str) -> None:

@@ -7,6 +7,7 @@ from accelplug.specs.host import Host
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
+from accelplug.specs.stand_in import StandIn
 
 __all__ = [
     "Candidate",
@@ -19,5 +20,6 @@ __all__ = [
     "RanOn",
     "Record",
     "Selection",
+    "StandIn",
     "Verdict",
 ]

@@ -11,6 +11,7 @@ from pydantic import Field
 from accelplug.specs.host import Host
 from accelplug.specs.probe import Probe
 from accelplug.specs.record import Record
+from accelplug.specs.stand_in import StandIn
 
 
 class RanOn(str, Enum):
@@ -43,6 +44,8 @@ class DeviceSpec(Record):
         True when the probe has to run foreign code: it then runs in a process of its own, under the time limit.
     load
         Makes the device exist in PyTorch (imports the SDK). None where PyTorch has the device in tree.
+    stand_in
+        What compiles for the device once it is loaded, where it is simulated.
     start_method
         How processes that use the device must be started.
     visible_devices
@@ -62,6 +65,7 @@ class DeviceSpec(Record):
     priority: int = 250
     isolated_probe: bool = False
     load: Callable[[], None] | None = None
+    stand_in: StandIn | None = None
     start_method: Literal["fork", "spawn"] = "spawn"
     visible_devices: str = ""
     masquerades_as: tuple[str, ...] = ()

@@ -13,10 +13,10 @@ from typing import Any
 from accelplug import settings
 from accelplug.errors import AccelplugError, CompileRefusedError
 from accelplug.plugins import Backend, discover
-from accelplug.specs import DeviceSpec
-from accelplug.tables.device import HOOKS, DeviceTables, StandIn
+from accelplug.specs import DeviceSpec, StandIn
+from accelplug.tables.device import HOOKS, DeviceTables
 
-__all__ = ["DeviceTables", "StandIn", "live_types", "make_live", "stand_in", "tables_for"]
+__all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
 
 _lock = threading.RLock()  # a hook may itself ask for tables
 _live: dict[str, str] = {}
@@ -46,16 +46,16 @@ def stand_in(device_type: str, lowered_on: str, inner_compile: Callable[..., Any
             raise AccelplugError(
                 f"the tables of {device_type} are built already; a stand-in comes before the first graph"
             )
-        _stand_ins[device_type] = StandIn(lowered_on, inner_compile)
+        _stand_ins[device_type] = StandIn(lowered_on=lowered_on, inner_compile=inner_compile)
 
 
 def tables_for(device_type: str) -> DeviceTables | None:
-    """The tables of a device type, None where its backend has no hook for them, as the in-tree ones.
+    """The tables of a device type, None where it has no stand-in and its backend no hook, as the in-tree ones.
 
     Raises BackendError where a hook fails, CompileRefusedError where it isn't clear whose device it is.
     """
     backend = _backend(device_type)
-    if backend is None or not any(map(backend.has, HOOKS)):
+    if backend is None or not (device_type in _stand_ins or any(map(backend.has, HOOKS))):
         return None
     with _lock:
         if backend.name not in _tables:

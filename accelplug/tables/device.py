@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from accelplug.plugins import Backend, ask
-from accelplug.specs import CompilerSpec, Decompositions
+from accelplug.specs import CompilerSpec, Decompositions, StandIn
 from accelplug.tables.decompositions import Table, build
 
 HOOKS = ("accelplug_decompositions", "accelplug_compiler")
-
-
-@dataclass(frozen=True)
-class StandIn:
-    """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it."""
-
-    lowered_on: str
-    inner_compile: Callable[..., Any] | None = None
 
 
 class DeviceTables:

@@ -1,0 +1,96 @@
+"""Moves a graph on the simulated device to the CPU, before Inductor sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._guards import detect_fake_mode
+from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+from torch.utils._pytree import tree_map
+
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class Results:
+    """Where the results of a graph belong.
+
+    device
+        For each the index of the device that it is on; None for the CPU, and for what isn't a tensor.
+    returned
+        For each the number of the input that it is; None where the graph has made it.
+    """
+
+    device: tuple[int | None, ...]
+    returned: tuple[int | None, ...]
+
+
+def results(graph: torch.fx.GraphModule, device_type: str) -> Results:
+    """Where they belong, to be asked before the graph is moved."""
+    inputs = graph.graph.find_nodes(op="placeholder")
+    nodes = graph.graph.output_node().args[0]
+    return Results(
+        device=tuple(_device(_value(node), device_type) for node in nodes),
+        returned=tuple(inputs.index(node) if node in inputs else None for node in nodes),
+    )
+
+
+def move(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], device_type: str) -> list[Any]:
+    """Moves the graph, its subgraphs and its constants; returns fake inputs on the CPU to compile it with."""
+    mode = detect_fake_mode(example_inputs)
+    assert mode is not None, "AOTAutograd traces with fake tensors"
+
+    def on_host(value: Any) -> Any:
+        if _device(value, device_type) is None:
+            return value
+        with mode:
+            return torch.empty_strided(value.size(), value.stride(), dtype=value.dtype, device="cpu")
+
+    inputs = [on_host(value) for value in example_inputs]
+    for module in reversed(list(graph.modules())):  # what is inside first
+        if not isinstance(module, torch.fx.GraphModule):
+            continue
+        placeholders = module.graph.find_nodes(op="placeholder")
+        own = inputs if module is graph else [on_host(_value(node)) for node in placeholders]
+        _rename_devices(module, device_type)
+        _lend_constants(module, device_type)
+        FakeTensorProp(module, mode).propagate_dont_convert_inputs(*own)
+        module.recompile()
+    return inputs
+
+
+def _rename_devices(graph: torch.fx.GraphModule, device_type: str) -> None:
+    def renamed(value: Any) -> Any:
+        return torch.device("cpu") if isinstance(value, torch.device) and value.type == device_type else value
+
+    for node in list(graph.graph.nodes):
+        if _is_transfer(node, device_type):  # else it would be a no-op, and its result the same bytes as its operand
+            with graph.graph.inserting_before(node):
+                node.replace_input_with(node.args[0], graph.graph.call_function(aten.clone.default, (node.args[0],)))
+        node.args, node.kwargs = tree_map(renamed, node.args), tree_map(renamed, node.kwargs)
+
+
+def _is_transfer(node: torch.fx.Node, device_type: str) -> bool:
+    if node.target not in (aten._to_copy.default, torch.ops.prims.device_put.default):
+        return False
+    return _device(_value(node), device_type) != _device(_value(node.args[0]), device_type)
+
+
+def _lend_constants(graph: torch.fx.GraphModule, device_type: str) -> None:
+    for name, tensor in [*graph.named_buffers(recurse=False), *graph.named_parameters(recurse=False)]:
+        if _device(tensor, device_type) is not None:
+            setattr(graph, name, torch.ops.accelplug_sim.host_alias(tensor))
+
+
+def _value(node: Any) -> Any:
+    return node.meta.get("val") if isinstance(node, torch.fx.Node) else None
+
+
+def _device(value: Any, device_type: str) -> int | None:
+    """The index of the simulated device that a tensor is on; None for any other, and for what isn't a tensor."""
+    if not isinstance(value, torch.Tensor) or value.device.type != device_type:
+        return None
+    return value.device.index or 0

@@ -1,0 +1,18 @@
+"""What compiles for a simulated device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from accelplug.specs.record import Record
+
+
+class StandIn(Record):
+    """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it.
+
+    ``inner_compile`` is an argument of ``torch._inductor.compile_fx.compile_fx``; None where the graph is such already.
+    """
+
+    lowered_on: str
+    inner_compile: Callable[..., Any] | None = None
