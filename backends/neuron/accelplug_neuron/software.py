@@ -23,8 +23,8 @@ PLACEHOLDERS = {SDK: "1.0", VLLM_COPY: "0.0.1", "vllm-neuron": "0.1.0", "neuronx
 PLACEHOLDER_TEXT = "WRONG PACKAGE"
 
 INSTALL = (
-    "install torch-neuronx 2.13 or later from the AWS package index "
-    "(pip install 'torch-neuronx>=2.13' --extra-index-url https://pip.repos.neuron.amazonaws.com)"
+    "install torch-neuronx 2.13 or later from the AWS package index, which the Neuron installation guide names "
+    "(pip install 'torch-neuronx>=2.13' --extra-index-url THAT_INDEX)"
 )
 
 
