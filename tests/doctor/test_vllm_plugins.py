@@ -80,3 +80,13 @@ def test_a_rival_that_vllm_plugins_keeps_out_is_no_problem(packages):
 def test_without_vllm_nothing_is_said_about_its_plugins(packages):
     packages.install("acme-vllm", entry_points={"vllm.platform_plugins:cpu": "acme:register"})
     assert {finding.check for finding in checks(packages.host())} == {"vllm"}
+
+
+def test_what_vllm_plugins_keeps_out_already_stays_out_of_the_value_to_set(packages):
+    packages.install("accelplug", entry_points=OURS)
+    packages.install("vllm-neuron", entry_points={"vllm.platform_plugins:neuron": "vllm_neuron:register"})
+    packages.install(
+        "resolvers", entry_points={"vllm.general_plugins:hub": "hub:f", "vllm.general_plugins:disk": "disk:f"}
+    )
+    (rival,) = findings(packages, VLLM_PLUGINS="accelplug,accelplug_general,neuron,disk")
+    assert rival.remedy.endswith("set VLLM_PLUGINS=accelplug,accelplug_general,disk")

@@ -15,8 +15,17 @@ GROUPS = (PLATFORMS, "vllm.general_plugins", "vllm.io_processor_plugins", "vllm.
 
 
 def without(distributions: Collection[str], host: Host) -> str:
-    """All plug-ins that the host has but those of the named distributions, as the variable wants them."""
+    """The plug-ins that the host has but those of the named distributions, as the variable wants them.
+
+    Where the variable is set already, what it keeps out stays out; accelplug's own are always in.
+    """
+    listed = host.environ.get(VARIABLE)
+    allowed = None if listed is None else listed.split(",")
     kept = [
-        e.name for group in GROUPS for e in entry_points(host, group) if e.dist and e.dist.name not in distributions
+        entry_point.name
+        for group in GROUPS
+        for entry_point in entry_points(host, group)
+        if (dist := entry_point.dist) and dist.name not in distributions
+        if allowed is None or entry_point.name in allowed or dist.name == "accelplug"
     ]
     return ",".join(dict.fromkeys(kept))
