@@ -3,7 +3,7 @@
 Two things make it safe, and torch 2.13 does neither by itself. Its AOTAutograd cache doesn't look at the table, so a
 graph that was taken apart by another one, or by an older release of the same, is handed out as if it fitted: `keyed`
 puts the table's fingerprint into the key. Its FX graph cache does look, by pickling the table, which fails: a `Table`
-pickles as a reference. (Found with torch 2.13.0: tests/compiling/test_stock_torch.py.)
+pickles as a reference. (Found with torch 2.13.0: tests/compiling/test_hammer.py.)
 """
 
 from __future__ import annotations

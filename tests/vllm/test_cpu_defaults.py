@@ -194,6 +194,6 @@ def test_the_threads_really_get_that_affinity(tmp_path: Path) -> None:
     assert seen["helper"] == [first, last], "a new thread is not confined to the main thread's core"
 
 
-def test_an_older_vllm_binds_its_threads_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_vllm_without_the_manager_is_left_to_bind_its_threads_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm.utils.ompmultiprocessing", None)
     assert openmp.prepare(None) == []  # type: ignore[arg-type]

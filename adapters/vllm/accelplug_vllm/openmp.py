@@ -28,7 +28,7 @@ def prepare(vllm_config: VllmConfig) -> list[str]:
     """Sets the environment for EngineCore; says what it set. Leaves a user's own binding as it is."""
     try:
         from vllm.utils.ompmultiprocessing import OMPProcessManager
-    except ImportError:  # before 0.30 the worker binds its threads itself, in whichever process it runs
+    except ImportError:  # a vLLM without it binds the threads in the worker, in whichever process that runs
         return []
     manager = OMPProcessManager(vllm_config)
     if manager.skip_setup:
