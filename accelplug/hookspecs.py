@@ -25,9 +25,20 @@ Hooks are called to build tables, never on a path that runs for each operation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pluggy
 
-from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec
+from accelplug.specs import (
+    Capabilities,
+    CompilerSpec,
+    Constraints,
+    Decompositions,
+    DeviceSpec,
+    FallbackSource,
+    Kernel,
+    Probe,
+)
 
 PROJECT = "accelplug"
 ENTRY_POINTS = "accelplug.backends"
@@ -59,4 +70,39 @@ def accelplug_compiler() -> CompilerSpec:  # type: ignore[empty-body]
     """What compiles graphs on this device: a Dynamo backend, its options, and whether shapes must be static.
 
     Called once, when the device's tables are built. May import torch, and the SDK. Left out: PyTorch's Inductor.
+    """
+
+
+@hookspec
+def accelplug_kernels() -> Sequence[Kernel]:  # type: ignore[empty-body]
+    """The kernels that this backend brings, for operators of PyTorch's and for those of `accelplug.ops`.
+
+    Called once, when the device is made live. May import torch; the SDK is left to ``Kernel.load``. Left out: the SDK's
+    own kernels serve, and nothing else.
+    """
+
+
+@hookspec
+def accelplug_constraints(probe: Probe) -> Constraints:  # type: ignore[empty-body]
+    """What the device asks of tensors: dtypes, alignment, multiples, static shapes.
+
+    ``probe`` is what was found, for backends of several generations of a chip. Called once, when the device is made
+    live, and before a model is served. Imports nothing. Left out: no constraints.
+    """
+
+
+@hookspec
+def accelplug_capabilities(probe: Probe) -> Capabilities:  # type: ignore[empty-body]
+    """What the device can't do, each with the reason that people are told.
+
+    Called once, as accelplug_constraints is. Imports nothing. Left out: it can do everything.
+    """
+
+
+@hookspec
+def accelplug_fallbacks() -> FallbackSource:  # type: ignore[empty-body]
+    """How the SDK is asked which operators the CPU ran in the device's place.
+
+    Called once, when the device is made live, after its SDK was loaded. Left out: fallbacks aren't counted, and the
+    report says so.
     """

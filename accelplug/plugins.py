@@ -47,8 +47,8 @@ class Backend:
         return self.manager is not None and bool(getattr(self.manager.hook, hook).get_hookimpls())
 
 
-def ask(backend: Backend, hook: str, kind: type[Answer]) -> Answer | None:
-    """What ``backend`` answers to ``hook``; None where it doesn't implement it, or has nothing to say.
+def ask(backend: Backend, hook: str, kind: type[Answer], **given: object) -> Answer | None:
+    """What ``backend`` answers to ``hook``, called with ``given``; None where it has no such hook, or nothing to say.
 
     Raises BackendError, naming the backend and the hook, where that fails or returns anything but a ``kind``.
     """
@@ -57,7 +57,7 @@ def ask(backend: Backend, hook: str, kind: type[Answer]) -> Answer | None:
     whose = f"hook {hook} of backend {backend.name} ({backend.origin})"
     try:
         with running(backend.name):
-            answers = getattr(backend.manager.hook, hook)()
+            answers = getattr(backend.manager.hook, hook)(**given)
     except (Exception, SystemExit) as error:
         raise BackendError(f"{whose} failed: {type(error).__name__}: {error}") from error
     if not answers:

@@ -1,9 +1,13 @@
 """The records that cross the hooks: frozen, validated, and all that one stage knows of another."""
 
+from accelplug.specs.capabilities import Capabilities, Feature
 from accelplug.specs.compiler import CompilerSpec
+from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
-from accelplug.specs.device import DeviceSpec, RanOn
+from accelplug.specs.device import DeviceSpec, RanOn, Worker
+from accelplug.specs.fallback import FallbackSource, OpCount
 from accelplug.specs.host import Host
+from accelplug.specs.kernel import Kernel, Level, TensorRule
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
@@ -11,15 +15,24 @@ from accelplug.specs.stand_in import StandIn
 
 __all__ = [
     "Candidate",
+    "Capabilities",
     "CompilerSpec",
+    "Constraints",
     "Decompositions",
     "DeviceSpec",
     "Explanation",
+    "FallbackSource",
+    "Feature",
     "Host",
+    "Kernel",
+    "Level",
+    "OpCount",
     "Probe",
     "RanOn",
     "Record",
     "Selection",
     "StandIn",
+    "TensorRule",
     "Verdict",
+    "Worker",
 ]

@@ -25,6 +25,14 @@ class RanOn(str, Enum):
         return self.value
 
 
+class Worker(Record):
+    """One process of several that run a model together."""
+
+    rank: int
+    local_rank: int
+    world_size: int
+
+
 class DeviceSpec(Record):
     """One accelerator, described once.
 
@@ -50,6 +58,16 @@ class DeviceSpec(Record):
         How processes that use the device must be started.
     visible_devices
         The environment variable that limits which devices a process sees; "" if there is none.
+    exclusive
+        A device can be open in one process only.
+    distributed_backend
+        What ``torch.distributed.init_process_group`` is given for processes that use the device, ``"gloo"`` or
+        ``"cpu:gloo,acme:acmeccl"``; "" where several processes can't work together.
+    worker_env
+        ``worker_env(worker) -> {variable: value}``: what must be in the environment of a worker process before its SDK
+        is imported. None: nothing.
+    ray_resource
+        The name under which a Ray cluster counts these devices; "" if there is none.
     masquerades_as
         Names of backends whose PyTorch API this device's SDK answers (an SDK that makes ``torch.cuda`` say yes).
     vllm_plugins
@@ -68,6 +86,10 @@ class DeviceSpec(Record):
     stand_in: StandIn | None = None
     start_method: Literal["fork", "spawn"] = "spawn"
     visible_devices: str = ""
+    exclusive: bool = False
+    distributed_backend: str = ""
+    worker_env: Callable[[Worker], dict[str, str]] | None = None
+    ray_resource: str = ""
     masquerades_as: tuple[str, ...] = ()
     vllm_plugins: tuple[str, ...] = ()
     ran_on: RanOn = RanOn.nothing

@@ -1,0 +1,50 @@
+"""What a device asks of tensors: dtypes, alignment, shapes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from accelplug.specs.record import Record
+
+Multiple = Annotated[int, Field(ge=1)]
+
+
+class Constraints(Record):
+    """The rules of one device. Without any, it is as free as a CPU.
+
+    dtypes
+        What tensors on it can be; empty: everything.
+    casts
+        What it holds at less precision under the same name: ``{"int64": "int32"}``.
+    preferred_dtype
+        What models should run in where nobody asks: ``"float16"``; "" for what the model was saved in.
+    alignment_bytes
+        The unit of its memory; the last dimension of a tensor is padded to it.
+    clone_offset
+        Tensors that don't start where their memory does must be copied before a compiled graph takes them.
+    head_multiple, block_multiple
+        What an attention head's size and a KV block's number of tokens must be multiples of.
+    max_rank
+        The most dimensions a tensor may have; 0 is no limit.
+    static_shapes
+        Compiled graphs have fixed shapes.
+    buckets
+        The lengths that a dimension of varying size is padded to, where nobody gives others; empty: powers of two.
+    """
+
+    dtypes: tuple[str, ...] = ()
+    casts: dict[str, str] = Field(default_factory=dict)
+    preferred_dtype: str = ""
+    alignment_bytes: Multiple = 1
+    clone_offset: bool = False
+    head_multiple: Multiple = 1
+    block_multiple: Multiple = 1
+    max_rank: int = Field(0, ge=0)
+    static_shapes: bool = False
+    buckets: tuple[Multiple, ...] = ()
+
+    def holds(self, dtype: str) -> bool:
+        """Whether tensors of this dtype can be on the device."""
+        return not self.dtypes or dtype in self.dtypes or dtype in self.casts
