@@ -33,11 +33,11 @@ def client(server: Server) -> OpenAI:
     return OpenAI(base_url=f"{server.url}/v1", api_key="none", timeout=300)
 
 
-def children(pid: int) -> list[int]:
-    """The live child processes, Python's own resource tracker left out."""
+def vllm_children(pid: int) -> list[int]:
+    """The child processes that vLLM has named as its own; others come and go, such as the one that asks for the CPU."""
     found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
     rows = [line.split(maxsplit=1) for line in found.stdout.splitlines()]
-    return [int(child) for child, command in rows if "resource_tracker" not in command]
+    return [int(child) for child, command in rows if command.startswith("VLLM::")]
 
 
 def alive(group: int) -> list[str]:
@@ -87,8 +87,8 @@ def test_the_selection_is_said_once_for_all_processes(server: Server) -> None:
 
 
 def test_the_worker_runs_inside_engine_core(server: Server) -> None:
-    (engine_core,) = children(server.process.pid)
-    assert children(engine_core) == []
+    (engine_core,) = vllm_children(server.process.pid)
+    assert vllm_children(engine_core) == []
 
 
 def test_accelplug_serve_preloads_openmp_and_then_is_vllm_which_leaves_no_process(
