@@ -1,5 +1,6 @@
 """The records that cross the hooks: frozen, validated, and all that one stage knows of another."""
 
+from accelplug.specs.attention import AttentionSpec
 from accelplug.specs.capabilities import Capabilities, Feature
 from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
@@ -8,12 +9,14 @@ from accelplug.specs.device import DeviceSpec, RanOn, Worker
 from accelplug.specs.fallback import FallbackSource, OpCount
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, Level, TensorRule
+from accelplug.specs.platform import PlatformSpec
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
 from accelplug.specs.stand_in import StandIn
 
 __all__ = [
+    "AttentionSpec",
     "Candidate",
     "Capabilities",
     "CompilerSpec",
@@ -27,6 +30,7 @@ __all__ = [
     "Kernel",
     "Level",
     "OpCount",
+    "PlatformSpec",
     "Probe",
     "RanOn",
     "Record",

@@ -1,0 +1,161 @@
+"""The platform of a device that is not in vLLM's tree. ``accelplug_vllm.native.platform.neuron`` is the class.
+
+It is made when vLLM asks for it, and with it the device becomes live: vLLM makes a ``torch.device`` of its name before
+it does anything else. What vLLM asks beside this, it asks ``torch.neuron``.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import torch
+from vllm.platforms.interface import Platform, PlatformEnum
+from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
+
+from accelplug.errors import AccelplugError
+from accelplug_vllm import device_flag, refusal, report, resolution
+from accelplug_vllm.native import configuration, device, slots
+
+if TYPE_CHECKING:
+    from vllm.config import VllmConfig
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+    from vllm.v1.attention.selector import AttentionSelectorConfig
+
+ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
+COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
+
+
+def __getattr__(name: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        here = device.current()
+    except AccelplugError as error:
+        refusal.stop(error)
+    if name != here.name:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: the device here is {here.name}")
+    return _made(here)
+
+
+@functools.cache
+def _made(here: device.NativeDevice) -> type:
+    class AccelplugNativePlatform(NativePlatform):
+        device_name = device_type = here.torch_type
+        dist_backend = here.distributed_backend
+        ray_device_key = here.spec.ray_resource
+
+    AccelplugNativePlatform.supported_quantization = list(here.capabilities.quantization or ())
+    if here.spec.visible_devices:
+        AccelplugNativePlatform.device_control_env_var = here.spec.visible_devices
+    return AccelplugNativePlatform
+
+
+class NativePlatform(Platform):  # type: ignore[misc]
+    """What is the same for every device."""
+
+    _enum = PlatformEnum.OOT
+    dispatch_key = "PrivateUse1"
+    simple_compile_backend = (
+        "eager"  # small functions that vLLM compiles one by one; Inductor has no code for the device
+    )
+
+    @property
+    def supported_dtypes(self) -> list[torch.dtype]:
+        """The first is what vLLM takes where the model's own dtype is not among them."""
+        here = device.current()
+        preferred = here.constraints.preferred_dtype
+        dtypes = [d for d in (torch.bfloat16, torch.float16, torch.float32) if here.holds(d)]
+        return sorted(dtypes, key=lambda dtype: str(dtype) != f"torch.{preferred}")
+
+    # Configuration
+
+    @classmethod
+    def pre_register_and_update(cls, parser: FlexibleArgumentParser | None = None) -> None:
+        if parser is not None:
+            device_flag.add_to(parser)
+
+    @classmethod
+    def apply_config_platform_defaults(cls, vllm_config: VllmConfig) -> None:
+        configuration.apply_defaults(vllm_config)
+
+    @classmethod
+    def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
+        report.at_start(resolution.decide(), notes=configuration.check_and_update(vllm_config, device.current()))
+
+    @classmethod
+    def support_hybrid_kv_cache(cls) -> bool:
+        return True
+
+    @classmethod
+    def check_runner_kv_caches_multi_layer(cls) -> None:
+        """Several attention layers with one index (an encoder-decoder's) are fine: caches are bound by layer name."""
+
+    # Attention and kernels
+
+    @classmethod
+    def get_attn_backend_cls(
+        cls,
+        selected_backend: AttentionBackendEnum | None,
+        attn_selector_config: AttentionSelectorConfig,
+        num_heads: int | None = None,
+    ) -> str:
+        path = device.current().attention(attn_selector_config.attn_type or "decoder").backend or ATTENTION
+        register_backend(AttentionBackendEnum.CUSTOM, path)
+        configuration.check_attention(AttentionBackendEnum.CUSTOM, selected_backend, attn_selector_config)
+        return path
+
+    @classmethod
+    def opaque_attention_op(cls) -> bool:
+        return True
+
+    @classmethod
+    def import_kernels(cls) -> None:
+        """vLLM's own kernels are for other devices."""
+
+    @classmethod
+    def register_triton_kernel_overrides(cls) -> None:
+        slots.register()
+
+    @classmethod
+    def get_punica_wrapper(cls) -> str:
+        return "vllm.lora.punica_wrapper.punica_cpu.PunicaWrapperCPU"  # torch operators only, for any device
+
+    # The device
+
+    @classmethod
+    def get_device_name(cls, device_id: int = 0) -> str:
+        return device.current().title
+
+    @classmethod
+    def get_device_total_memory(cls, device_id: int = 0) -> int:
+        return int(torch.accelerator.get_memory_info(device_id)[1])
+
+    @classmethod
+    def get_current_memory_usage(cls, device: Any = None) -> float:
+        return float(torch.accelerator.memory_allocated(device))
+
+    @classmethod
+    def set_device(cls, device: torch.device) -> None:
+        torch.accelerator.set_device_index(device)
+
+    @classmethod
+    def manual_seed_all(cls, seed: int) -> None:
+        getattr(torch, cls.device_type).manual_seed_all(seed)
+
+    @classmethod
+    def check_if_supports_dtype(cls, dtype: torch.dtype) -> None:
+        configuration.check_dtype(dtype, device.current())
+
+    @classmethod
+    def is_pin_memory_available(cls) -> bool:
+        return False
+
+    @classmethod
+    def logical_device_id_to_visible_device_id(cls, device_id: int) -> int:
+        """The n-th worker takes the n-th of the devices that PyTorch sees: the SDK has applied its variable."""
+        return device_id
+
+    @classmethod
+    def get_device_communicator_cls(cls) -> str:
+        return configuration.communicator() or COMMUNICATOR
