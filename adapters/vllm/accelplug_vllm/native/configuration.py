@@ -52,7 +52,6 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
         parallel.worker_cls = parts.worker or WORKER
     _communicator = parts.communicator
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
-    vllm_config.scheduler_config.async_scheduling = False
     own = "" if parallel.worker_cls == WORKER else f" with the worker {parallel.worker_cls}"
     return [f"native mode on {here.torch_type}{own}", *left_out]
 

@@ -10,9 +10,9 @@ from vllm.v1.attention.backend import AttentionBackend, AttentionImpl, Attention
 from vllm.v1.kv_cache_interface import KVCacheLayout
 
 from accelplug_vllm.native import device
-from accelplug_vllm.native.attention import cache
-from accelplug_vllm.native.attention.compute import Rules, attend
-from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder, PieceOfBatch
+from accelplug_vllm.native.attention import cache, step
+from accelplug_vllm.native.attention.compute import Rules
+from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder
 
 WITHOUT_CACHE = (AttentionType.ENCODER_ONLY, AttentionType.ENCODER)
 
@@ -137,37 +137,5 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
             # vLLM runs the model like this to see how much memory it takes beside the cache: take what a step may.
             query.new_empty(self._reserve, dtype=torch.int8)
             return output.zero_()
-        for part in attn_metadata.pieces:
-            output[part.piece.tokens] = self._attend(part, query, key, value, kv_cache)
+        step.run(attn_metadata.pieces, query, key, value, kv_cache, output, self.sliding_window, self.rules)
         return output
-
-    def _attend(
-        self,
-        part: PieceOfBatch,
-        query: torch.Tensor,
-        key: torch.Tensor | None,
-        value: torch.Tensor | None,
-        kv_cache: torch.Tensor,
-    ) -> torch.Tensor:
-        keys = part.keys[self.sliding_window]
-        if keys.slots is None:
-            assert key is not None
-            assert value is not None
-            k, v = _side_by_side(key, part), _side_by_side(value, part)
-        else:
-            content = cache.lay_out(kv_cache, keys.slots).to(query.dtype)
-            k, v = content[..., : self.head_size], content[..., self.head_size :]
-        q = _side_by_side(query, part)
-        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, self.rules).transpose(1, 2)
-        tokens = found.reshape(-1, *found.shape[2:])
-        put = part.queries.put
-        return tokens if put is None else tokens.index_select(0, put)
-
-
-def _side_by_side(tokens: torch.Tensor, part: PieceOfBatch) -> torch.Tensor:
-    """A piece's part of ``tokens`` [tokens, heads, size] as [requests, heads, queries, size]."""
-    piece, taken = part.piece, part.queries.taken
-    own = tokens[piece.tokens]
-    if taken is not None:
-        own = own.index_select(0, taken)
-    return own.view(piece.requests, piece.queries, *own.shape[1:]).transpose(1, 2)
