@@ -81,7 +81,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
-        report.at_start(resolution.decide(), notes=configuration.check_and_update(vllm_config, device.current()))
+        try:
+            notes = configuration.check_and_update(vllm_config, device.current())
+        except AccelplugError as error:
+            refusal.stop(error)
+        report.at_start(resolution.decide(), notes=notes)
 
     @classmethod
     def support_hybrid_kv_cache(cls) -> bool:
