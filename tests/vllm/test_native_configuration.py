@@ -94,7 +94,7 @@ def test_the_platform_is_the_device(said: dict[str, dict[str, Any]]) -> None:
     assert plain["communicator"] == "acme_sdk.Ring", "from the vendor's hook"
 
 
-def test_the_preferred_dtype_is_taken_where_the_device_lacks_the_models_own(said: dict[str, dict[str, Any]]) -> None:
+def test_nobody_asks_for_a_dtype_and_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
     assert said["plain"]["dtypes"] == ["torch.float16", "torch.float32"]
     assert said["plain"]["dtype"] == "torch.float16"
 

@@ -43,9 +43,9 @@ class NativeDevice:
 
     @property
     def distributed_backend(self) -> str:
-        """What vLLM starts ``torch.distributed`` with. The simulator's device tensors go through gloo, and so does what
-        vLLM sets up for a single process on a device whose backend names nothing."""
-        return GLOO if self.simulated else self.spec.distributed_backend or GLOO
+        """What vLLM starts ``torch.distributed`` with, as it does for a single process too. Where the backend names
+        nothing that is gloo, and several processes are refused."""
+        return self.spec.distributed_backend or GLOO
 
     def attention(self, attn_type: str = "decoder") -> AttentionSpec:
         """How this kind of attention is computed; the hook is asked once for each kind."""

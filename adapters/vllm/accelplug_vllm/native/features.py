@@ -39,7 +39,19 @@ def _whole_prefills(config: Any) -> None:
     scheduler.max_num_batched_tokens = max(scheduler.max_num_batched_tokens, longest)
 
 
+def _op_by_op(config: Any) -> bool:
+    from vllm.config import CompilationMode
+
+    return bool(config.compilation_config.mode == CompilationMode.NONE)
+
+
 OPTIONS = (
+    Asked(
+        Feature.eager,
+        "--enforce-eager, and accelplug's default so far",
+        _op_by_op,
+        "use the vendor's own vLLM plug-in where there is one",
+    ),
     Asked(
         Feature.tensor_parallel,
         "--tensor-parallel-size",
@@ -148,9 +160,16 @@ def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     return [f"no {option.feature} ({cannot[option.feature]})" for option in asked]
 
 
+def check_request(params: Any, here: NativeDevice) -> None:
+    """Raises ValueError, which vLLM's server answers with 400, for a request that the device can't serve."""
+    reason = _cannot(here).get(Feature.structured_output)
+    if reason and getattr(params, "structured_outputs", None) is not None:
+        raise ValueError(f"structured output: not on {here.title}: {reason}; leave it out of the request")
+
+
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
     """Feature to reason: the backend's, and accelplug's own."""
-    if here.simulated or here.spec.distributed_backend:
+    if here.spec.distributed_backend:
         return NOT_BUILT | here.capabilities.cannot
     alone = f"{here.title} has no distributed backend that accelplug knows"
     together = dict.fromkeys((Feature.tensor_parallel, Feature.pipeline_parallel), alone)

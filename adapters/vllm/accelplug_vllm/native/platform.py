@@ -15,7 +15,7 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 from accelplug.errors import AccelplugError
 from accelplug_vllm import device_flag, refusal, report, resolution
-from accelplug_vllm.native import configuration, device, slots
+from accelplug_vllm.native import configuration, device, features, slots
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -62,11 +62,15 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @property
     def supported_dtypes(self) -> list[torch.dtype]:
-        """The first is what vLLM takes where the model's own dtype is not among them."""
+        """What ``--dtype auto`` may become: the model's own where it is among them, else the first.
+
+        float32 never is what it becomes where it is not the first; vLLM looks for it when a head is to run in it. A
+        dtype that is asked for by name is checked by `configuration`.
+        """
         here = device.current()
         preferred = here.constraints.preferred_dtype
-        dtypes = [d for d in (torch.bfloat16, torch.float16, torch.float32) if here.holds(d)]
-        return sorted(dtypes, key=lambda dtype: str(dtype) != f"torch.{preferred}")
+        dtypes = [getattr(torch, preferred)] if preferred else [torch.bfloat16, torch.float16]
+        return [dtype for dtype in dict.fromkeys((*dtypes, torch.float32)) if here.holds(dtype)]
 
     # Configuration
 
@@ -86,6 +90,10 @@ class NativePlatform(Platform):  # type: ignore[misc]
         except AccelplugError as error:
             refusal.stop(error)
         report.at_start(resolution.decide(), notes=notes)
+
+    @classmethod
+    def validate_request(cls, processed_inputs: Any, params: Any) -> None:
+        features.check_request(params, device.current())
 
     @classmethod
     def support_hybrid_kv_cache(cls) -> bool:
