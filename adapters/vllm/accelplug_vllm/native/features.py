@@ -102,6 +102,12 @@ OPTIONS = (
         "use a decoder-only model",
     ),
     Asked(
+        Feature.mixture_of_experts,
+        "--model (it is a mixture of experts)",
+        lambda c: _model(c, "is_moe"),
+        "use a model that is none",
+    ),
+    Asked(
         Feature.mla,
         "--model (it has latent attention, MLA)",
         lambda c: _model(c, "use_mla"),
@@ -136,6 +142,8 @@ OPTIONS = (
 
 # What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
 NOT_BUILT = {
+    Feature.mixture_of_experts: "vLLM leaves the experts of a device outside of its tree to the platform, and accelplug "
+    "has none yet",
     Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
     Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
     Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
