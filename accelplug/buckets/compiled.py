@@ -135,9 +135,9 @@ class Bucketed:
 
     def _merged(self, call: inspect.BoundArguments) -> dict[str, Any]:
         """All arguments by name, those of ``**kwargs`` by their own."""
-        if self._rest not in call.arguments:
-            return call.arguments
-        return {**call.arguments, **call.arguments[self._rest]}
+        merged = dict(call.arguments)
+        merged.update(merged.pop(self._rest, {}))
+        return merged
 
     def _sized(self, name: str, tensor: torch.Tensor, sizes: Mapping[str, int]) -> torch.Tensor:
         for dim, axis in self._buckets.arguments[name].items():

@@ -40,9 +40,10 @@ def cut_back(
         return dataclasses.replace(value, **{name: inner(name, part) for name, part in fields.items()})
     if isinstance(value, dict):
         return type(value)((key, inner(key, part)) for key, part in value.items())
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(inner(name, part) for name, part in zip(value._fields, value, strict=True)))
     if isinstance(value, (tuple, list)):
-        parts = [inner(index, part) for index, part in enumerate(value)]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        return type(value)(inner(index, part) for index, part in enumerate(value))
     raise BadInputError(
         f"output {'.'.join(path)!r} is a {type(value).__name__}, in which accelplug finds no tensors; to have it "
         f"returned as it is, name it in outputs: {{{'.'.join(path)!r}: {{}}}}"

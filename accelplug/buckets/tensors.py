@@ -59,6 +59,6 @@ def _check_fill(tensor: torch.Tensor, fill: Fill) -> None:
         held = True
     else:
         limits = torch.iinfo(tensor.dtype)
-        held = fill == int(fill) and limits.min <= fill <= limits.max
+        held = limits.min <= fill <= limits.max and fill == int(fill)
     if not held:
         raise BadInputError(f"fill value {fill!r} doesn't fit into {tensor.dtype}")
