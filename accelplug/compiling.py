@@ -47,13 +47,12 @@ def compile(
         )
     if model is None:
         return functools.partial(compile, dynamic=dynamic, buckets=buckets, **arguments)
-    import torch
-
     if buckets is not None:
         if dynamic:
             raise CompileRefusedError("dynamic=True and buckets: buckets make shapes static; leave one of them out")
-        compiled = torch.compile(model, backend=NAME, dynamic=False, **{**limits(buckets), **arguments})
-        return Bucketed(model, compiled, buckets)
+        return Bucketed(model, compile(model, dynamic=False, **{**limits(buckets), **arguments}), buckets)
+    import torch
+
     if dynamic is not False and (static := _static_device(model)) is not None:
         if dynamic:
             raise CompileRefusedError(

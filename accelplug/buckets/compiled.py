@@ -49,16 +49,21 @@ class Bucketed:
         a dimension that changes and has no ladder."""
         call = self._signature.bind(*args, **kwargs)
         lengths = self._lengths(call)
+        fixed = self._checked(call)
         sizes = {axis: self._ladders[axis].choose(length, axis) for axis, length in lengths.items()}
-        return self._run(call, lengths, sizes)
+        result = self._run(call, lengths, sizes)
+        self._fixed |= fixed
+        return result
 
     def warm_up(self, *args: Any, **kwargs: Any) -> None:
         """Compiles all shapes, largest first, with a bar: give it the arguments of an example, of any length.
 
-        What else a graph depends on must be as in service: grad mode, training or not. Raises WarmupError.
+        What else a graph depends on must be as in service: grad mode, training or not. Only the forward pass is run.
+        Raises WarmupError.
         """
         example = self._signature.bind(*args, **kwargs)
         self._lengths(example)
+        fixed = self._checked(example)
 
         def compile_one(**sizes: int) -> None:
             call = self._signature.bind(*args, **kwargs)
@@ -67,6 +72,7 @@ class Bucketed:
             self._run(call, sizes, sizes)
 
         warmup.run(self.plan, compile_one)
+        self._fixed |= fixed
         self._warm = True
 
     def no_more_compiles(self, mode: Mode = "error") -> NoMoreCompiles:
@@ -74,12 +80,16 @@ class Bucketed:
         return no_more_compiles(mode)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["_model"], name)
+        if name == "_model":  # not there yet, in an object that is being copied
+            raise AttributeError(name)
+        return getattr(self._model, name)
 
     def _run(self, call: inspect.BoundArguments, lengths: Mapping[str, int], sizes: Mapping[str, int]) -> Any:
         for arguments, name in self._given(call):
+            tensor = arguments[name]
             for dim, axis in self._buckets.arguments[name].items():
-                arguments[name] = pad(arguments[name], dim, sizes[axis], self._buckets.fill[name])
+                tensor = pad(tensor, dim, sizes[axis], self._buckets.fill[name])
+            arguments[name] = tensor.contiguous()  # as a graph depends on strides too
         thread = threading.get_ident()
 
         def compiling(_: Any) -> None:
@@ -93,7 +103,7 @@ class Bucketed:
         return cut_back(result, self._buckets.outputs, lengths, sizes)
 
     def _lengths(self, call: inspect.BoundArguments) -> dict[str, int]:
-        """The length of each axis in this call; checks that all else is as in the first one."""
+        """The length of each axis in this call."""
         import torch
 
         found: dict[str, tuple[int, str]] = {}
@@ -111,20 +121,22 @@ class Bucketed:
         for axis in self._ladders:
             if axis not in found:
                 raise BadInputError(f"no argument in this call has the axis {axis!r}, so its length isn't known")
-        self._check_fixed(call)
         return {axis: found[axis][0] for axis in self._ladders}
 
-    def _check_fixed(self, call: inspect.BoundArguments) -> None:
+    def _checked(self, call: inspect.BoundArguments) -> dict[str, Fixed]:
+        """What must not change from call to call, of this one. Raises ShapeRefusedError where it has changed."""
+        fixed = {}
         for name, tensor in _tensors(self._merged(call)):
             axes = {dim % tensor.dim(): axis for dim, axis in self._buckets.arguments.get(name, {}).items()}
             shape = tuple(axes.get(dim, size) for dim, size in enumerate(tensor.shape))
-            now = (shape, tensor.dtype, tensor.device)
-            before = self._fixed.setdefault(name, now)
+            fixed[name] = now = (shape, tensor.dtype, tensor.device)
+            before = self._fixed.get(name, now)
             if now != before:
                 raise ShapeRefusedError(
                     f"argument {name!r} was {_fixed(before)} in the first call and is {_fixed(now)} now: it would be "
                     "compiled anew; name a dimension that changes in buckets, or compile the model a second time"
                 )
+        return fixed
 
     def _given(self, call: inspect.BoundArguments) -> Iterator[tuple[dict[str, Any], str]]:
         """Where each padded argument is that this call has: among the arguments, or among those of ``**kwargs``."""
@@ -143,7 +155,7 @@ class Bucketed:
         for dim, axis in self._buckets.arguments[name].items():
             tensor = tensor.narrow(dim, 0, min(tensor.shape[dim], sizes[axis]))
             tensor = pad(tensor, dim, sizes[axis], self._buckets.fill[name])
-        return tensor.contiguous()
+        return tensor
 
 
 def plan(buckets: Buckets) -> WarmupPlan:

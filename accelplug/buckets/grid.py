@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 from accelplug.buckets.ladder import Ladder
@@ -30,6 +31,7 @@ class Grid:
         price = cost or (lambda *sizes: float(math.prod(sizes)))
         self.axes = axes
         self.shapes = tuple(sorted(shapes, key=lambda shape: (price(*shape), shape)))  # cheapest first
+        self._sizes = tuple(tuple(sorted(set(sizes))) for sizes in zip(*shapes, strict=True))  # of each axis
         self._chosen: dict[Shape, Shape] = {}
 
     @classmethod
@@ -54,7 +56,7 @@ class Grid:
         return cls(tuple(ladders), frozenset(filter(possible, shapes)), cost)
 
     def choose(self, **lengths: int) -> Shape:
-        """The cheapest shape that holds the lengths, given for each axis; remembered.
+        """The cheapest shape that holds the lengths, which are given for each axis.
 
         Raises ShapeRefusedError, which names the limits, where none does.
         """
@@ -63,16 +65,20 @@ class Grid:
         wanted = tuple(lengths[axis] for axis in self.axes)
         if min(wanted) < 1:
             raise BadInputError(f"lengths {lengths}: there is nothing to put into a bucket")
-        if wanted not in self._chosen:
-            self._chosen[wanted] = self._cheapest(wanted)
-        return self._chosen[wanted]
+        if any(length > sizes[-1] for length, sizes in zip(wanted, self._sizes, strict=True)):
+            raise self._refused(wanted)
+        least = tuple(sizes[bisect_left(sizes, length)] for length, sizes in zip(wanted, self._sizes, strict=True))
+        if least not in self._chosen:
+            self._chosen[least] = self._cheapest(least, wanted)
+        return self._chosen[least]
 
-    def _cheapest(self, wanted: Shape) -> Shape:
+    def _cheapest(self, least: Shape, wanted: Shape) -> Shape:
         for shape in self.shapes:
-            if all(size >= length for size, length in zip(shape, wanted, strict=True)):
+            if all(size >= length for size, length in zip(shape, least, strict=True)):
                 return shape
+        raise self._refused(wanted)
+
+    def _refused(self, wanted: Shape) -> ShapeRefusedError:
         asked = ", ".join(f"{axis} {length}" for axis, length in zip(self.axes, wanted, strict=True))
-        limits = ", ".join(
-            f"{axis} {max(sizes)}" for axis, sizes in zip(self.axes, zip(*self.shapes, strict=True), strict=True)
-        )
-        raise ShapeRefusedError(f"no bucket holds {asked}; the largest sizes are: {limits}")
+        limits = ", ".join(f"{axis} {sizes[-1]}" for axis, sizes in zip(self.axes, self._sizes, strict=True))
+        return ShapeRefusedError(f"no bucket holds {asked}; the largest sizes are: {limits}")

@@ -34,7 +34,7 @@ def running(plan: WarmupPlan, **sizes: int) -> Iterator[None]:
     except RuntimeError as error:
         if STANCE not in str(error):
             raise
-        if tuple(sizes.values()) in plan.shapes:
+        if tuple(sizes.get(axis) for axis in plan.axes) in plan.shapes:
             why = "though its shape was warmed up: something else that its graph depends on has changed"
         else:
             why = f"as nobody has warmed it up; there are {plan.listed()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any, NamedTuple
 
@@ -88,6 +89,13 @@ def test_warm_up_compiles_the_plan_and_after_it_nothing(compiled_graphs: Graphs)
     assert compiled.usage.snapshot().compiles_in_service == 1
 
 
+def test_strides_make_no_second_graph(compiled_graphs: Graphs) -> None:
+    compiled = accelplug.compile(lambda x: x * 2, buckets=one_dimension())
+    for x in (torch.ones(4, 3), torch.ones(3, 4).t(), torch.ones(8, 3)[::2]):
+        assert torch.equal(compiled(x), x * 2)
+    assert len(compiled_graphs) == 1
+
+
 def test_gradients_pass_through_the_padding(compiled_graphs: Graphs) -> None:
     model, (ids, mask) = Tagger(), texts(5)
     compiled = accelplug.compile(model, buckets=tagger_buckets())
@@ -155,6 +163,7 @@ def test_it_is_a_decorator_and_stays_the_model_for_all_else(compiled_graphs: Gra
 
     assert double(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
     assert double.__name__ == "double"
+    assert copy.copy(double)(torch.ones(2)).tolist() == [2.0, 2.0]
     assert accelplug.compile(Tagger(), buckets=tagger_buckets()).eval().training is False
 
 
@@ -176,6 +185,13 @@ def test_a_dimension_without_a_ladder_must_not_change(compiled_graphs: Graphs) -
     with pytest.raises(ShapeRefusedError, match=said):
         compiled(*texts(3, count=3))
     assert len(compiled_graphs) == 1
+
+
+def test_a_refused_call_fixes_nothing(compiled_graphs: Graphs) -> None:
+    compiled = accelplug.compile(Tagger(), buckets=tagger_buckets())
+    with pytest.raises(ShapeRefusedError):
+        compiled(*texts(17, count=3))
+    assert compiled(*texts(3, count=2))["scores"].shape == (2, 3)
 
 
 def test_dimensions_of_one_axis_have_one_length(compiled_graphs: Graphs) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -112,3 +115,9 @@ def test_the_default_ladder_is_aligned() -> None:
     ladder = default_ladder(STATIC, 300, multiple=64)
     assert ladder is not None
     assert ladder.sizes == (64, 128, 256, 320)
+
+
+def test_the_arithmetic_of_buckets_needs_no_torch(python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    code = "import sys, accelplug.buckets as b; b.Slicer(b.Ladder((16, 64))).slices(70); print('torch' in sys.modules)"
+    done = python(code)
+    assert done.stdout == "False\n", done.stderr
