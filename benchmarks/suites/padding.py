@@ -61,6 +61,7 @@ def _and(served: Served, buckets: list[int], length: int, often: float, cost: Af
 
 
 POWERS = Ladder.powers_of_two(16, LARGEST)
+DENSE = Ladder.geometric(16, LARGEST, 2 * len(POWERS.sizes) - 1)  # one more bucket between each two
 DECODE = Ladder.powers_of_two(1, SEQUENCES)
 Serve = Callable[[Ladder, AffineCost, Histogram], Served]
 
@@ -68,30 +69,32 @@ POW2 = "padded to powers of two"
 SLICED = "powers of two, sliced (the default)"
 POW2_HEAVY = "padded to powers of two, a launch costs 256 tokens"
 SLICED_HEAVY = "powers of two, sliced, a launch costs 256 tokens"
+DENSE_HEAVY = "twice as many buckets, sliced, a launch costs 256 tokens"
 BEST = "best ladder, padded"
 BEST_SLICED = "best ladder, sliced"
-VARIANTS: dict[str, tuple[Serve, AffineCost, bool]] = {  # how, at which cost, on a ladder made for the distribution
-    POW2: (padded, COST, False),
-    SLICED: (sliced, COST, False),
-    BEST: (padded, COST, True),
-    BEST_SLICED: (sliced, COST, True),
-    POW2_HEAVY: (padded, HEAVY, False),
-    SLICED_HEAVY: (sliced, HEAVY, False),
+VARIANTS: dict[str, tuple[Serve, AffineCost, Ladder | None]] = {  # how, at which cost, where; None: the best ladder
+    POW2: (padded, COST, POWERS),
+    SLICED: (sliced, COST, POWERS),
+    BEST: (padded, COST, None),
+    BEST_SLICED: (sliced, COST, None),
+    POW2_HEAVY: (padded, HEAVY, POWERS),
+    SLICED_HEAVY: (sliced, HEAVY, POWERS),
+    DENSE_HEAVY: (sliced, HEAVY, DENSE),
 }
 
 
 def measure(variant: str, number: int, prompts: int = PROMPTS) -> Run:
     """One round: prompts drawn with the round's number as the seed."""
-    serve, cost, fitted = VARIANTS[variant]
+    serve, cost, given = VARIANTS[variant]
     values = {}
     for key, lengths in ((key, each.drawn(prompts, seed=number)) for key, each in DISTRIBUTIONS.items()):
-        ladder = best(lengths, len(POWERS.sizes), LARGEST) if fitted else POWERS
+        ladder = given or best(lengths, len(POWERS.sizes), LARGEST)
         served = serve(ladder, cost, lengths)
         values[f"{key}_padding"] = served.padding / served.real * 100
         values[f"{key}_slices"] = served.slices / served.prompts
         values[f"{key}_cost"] = served.cost / served.real
     steps = poisson(RUNNING, SEQUENCES)
-    ladder = best(steps, len(DECODE.sizes), SEQUENCES) if fitted else DECODE
+    ladder = DECODE if given else best(steps, len(DECODE.sizes), SEQUENCES)
     served = padded(ladder, cost, steps)  # the sequences of a step run together: they are padded in every variant
     return Run(variant=variant, round=number, values=values | {"decode_padding": served.padding / served.real * 100})
 
@@ -136,7 +139,13 @@ SUITE = Suite(
         *(Metric(f"{key}_cost", f"{key}: cost", 3) for key in DISTRIBUTIONS),
         Metric("decode_padding", "decode: padding, %", 1),
     ),
-    comparisons=((SLICED, POW2), (BEST, POW2), (BEST_SLICED, POW2), (SLICED_HEAVY, POW2_HEAVY)),
+    comparisons=(
+        (SLICED, POW2),
+        (BEST, POW2),
+        (BEST_SLICED, POW2),
+        (SLICED_HEAVY, POW2_HEAVY),
+        (DENSE_HEAVY, POW2_HEAVY),
+    ),
     prepare=prepare,
     promises=tuple(
         Promise(f"{key}: at most half the padding", f"{key}_padding", SLICED, POW2, at_most=0.5)
