@@ -57,18 +57,21 @@ class BucketPolicy(Record):
 
     def ladder(self, largest: int | None = None) -> Ladder:
         """The ladder, cut at ``largest``, which is then its last bucket. Raises BadInputError where it has no end."""
-        last = self.last if self.last is not None else largest
-        if self.form == "sizes":
-            made = Ladder(self.sizes)
-        elif self.first is None or last is None:
-            raise BadInputError(f"buckets {str(self)!r} have no end here; write one: {self}LAST")
-        elif self.form == "pow2":
-            made = Ladder.powers_of_two(self.first, last)
-        elif self.form == "linear":
-            made = Ladder.linear(self.first, last, self.number or 0)
-        else:
-            made = Ladder.geometric(self.first, last, self.number or 0)
+        made = Ladder(self.sizes) if self.form == "sizes" else self._made(*self._ends(largest))
         return (made if largest is None else made.up_to(largest)).aligned(self.multiple)
+
+    def _made(self, first: int, last: int) -> Ladder:
+        if self.form == "pow2":
+            return Ladder.powers_of_two(first, last)
+        make = Ladder.linear if self.form == "linear" else Ladder.geometric
+        return make(first, last, self.number or 0)
+
+    def _ends(self, largest: int | None) -> tuple[int, int]:
+        if self.first is not None and self.last is not None:
+            return self.first, self.last
+        if self.first is None or largest is None:
+            raise BadInputError(f"buckets {str(self)!r} have no end here; write one after the dots")
+        return min(self.first, largest), largest
 
     def __str__(self) -> str:
         multiple = f"/{self.multiple}" if self.multiple > 1 else ""
@@ -83,8 +86,8 @@ def default_ladder(
 ) -> Ladder | None:
     """The ladder of a device for lengths up to ``largest``; None where the device takes any shape.
 
-    ``setting`` is what a person wrote (`ACCELPLUG_BUCKETS`) and wins; then come the device's own buckets, then powers
-    of two from ``smallest``. All sizes are made multiples of ``multiple``.
+    ``setting``, what a person wrote, goes before all; then come the device's own buckets, then powers of two from
+    ``smallest``. All sizes are made multiples of ``multiple``.
     """
     if not constraints.static_shapes:
         return None

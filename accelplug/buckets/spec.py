@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from pydantic import Field, field_validator, model_validator
@@ -56,15 +56,8 @@ class Buckets(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Buckets:
         used = {axis for dimensions in self.arguments.values() for axis in dimensions.values()}
-        for where, named in (("arguments", self.arguments), ("outputs", self.outputs)):
-            for tensor, dimensions in named.items():
-                for axis in dimensions.values():
-                    if axis not in (known := self.ladders if where == "arguments" else used):
-                        raise BadInputError(
-                            f"{where}[{tensor!r}] has the axis {axis!r}, which has no "
-                            f"{'ladder' if where == 'arguments' else 'argument'}{did_you_mean(axis, known)}; "
-                            f"there are: {', '.join(sorted(known)) or 'none'}"
-                        )
+        _check_axes("arguments", self.arguments, "ladder", self.ladders)
+        _check_axes("outputs", self.outputs, "argument", used)
         if idle := sorted(self.ladders.keys() - used):
             raise BadInputError(f"no argument has the axis {idle[0]!r}; name it in arguments, or leave out its ladder")
         if self.fill.keys() != self.arguments.keys():
@@ -90,6 +83,16 @@ class Buckets(Record):
                     f"the model has no argument {argument!r}{did_you_mean(argument, known)}; it has: {', '.join(known)}"
                 )
         return signature
+
+
+def _check_axes(field: str, tensors: Mapping[str, Dimensions], lacks: str, known: Collection[str]) -> None:
+    for name, dimensions in tensors.items():
+        for axis in dimensions.values():
+            if axis not in known:
+                raise BadInputError(
+                    f"{field}[{name!r}] has the axis {axis!r}, which has no {lacks}{did_you_mean(axis, known)}; "
+                    f"there are: {', '.join(sorted(known)) or 'none'}"
+                )
 
 
 def _policy(ladder: object) -> BucketPolicy:

@@ -74,7 +74,7 @@ def run(plan: WarmupPlan, compile_one: Callable[..., object], console: Console |
     far took, times those that are left. Raises WarmupError, which names the shape, where one fails.
     """
     console = console or Console(file=sys.stderr)
-    console.print(f"accelplug: {plan.described()}", highlight=False, markup=False)
+    _say(console, plan.described())
     took: list[float] = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"))
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
@@ -88,8 +88,8 @@ def run(plan: WarmupPlan, compile_one: Callable[..., object], console: Console |
             progress.update(task, advance=1, left=_left(plan, took))
             if not console.is_terminal and time.monotonic() - said >= QUIET:
                 said = time.monotonic()
-                console.print(f"accelplug: compiled {len(took)} of {len(plan.shapes)}; {_left(plan, took)}")
-    console.print(f"accelplug: {len(took)} compiled in {duration(sum(took))}", highlight=False, markup=False)
+                _say(console, f"compiled {len(took)} of {len(plan.shapes)}; {_left(plan, took)}")
+    _say(console, f"{len(took)} compiled in {duration(sum(took))}")
     return tuple(took)
 
 
@@ -106,6 +106,11 @@ def duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def _say(console: Console, text: str) -> None:
+    """One line, however long: it may end up in a log."""
+    console.print(f"accelplug: {text}", highlight=False, markup=False, soft_wrap=True)
 
 
 def _compile(plan: WarmupPlan, shape: Shape, compile_one: Callable[..., object]) -> None:

@@ -12,7 +12,7 @@ from accelplug.buckets import Grid, Ladder, Slicer, WarmupError, WarmupPlan, war
 
 
 def transcript(terminal: bool = False) -> Console:
-    return Console(file=io.StringIO(), force_terminal=terminal, width=200)
+    return Console(file=io.StringIO(), force_terminal=terminal, width=60)
 
 
 def said(console: Console) -> str:

@@ -61,6 +61,7 @@ def test_a_policy_survives_text_and_json(policy: BucketPolicy, multiple: int) ->
 def test_an_open_ladder_ends_at_the_longest_length() -> None:
     policy = BucketPolicy.parse("pow2:16..")
     assert policy.ladder(100).sizes == (16, 32, 64, 100)
+    assert policy.ladder(8).sizes == (8,)
     with pytest.raises(BadInputError, match=r"'pow2:16\.\.' have no end here"):
         policy.ladder()
 
