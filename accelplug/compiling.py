@@ -37,9 +37,10 @@ def compile(
     ``arguments`` are those of ``torch.compile`` except ``backend``. Where the device compiles static shapes only,
     ``dynamic`` is False unless given, so that a new shape is compiled anew, up to torch's ``recompile_limit``. The
     device is the one that the model's parameters are on; of a function, the one made live in this process.
-    With ``buckets`` the dimensions named there are padded to few sizes, on any device: see `accelplug.Buckets`; what is
-    returned is then an `accelplug.buckets.Bucketed`.
-    Raises BadInputError for ``backend``, CompileRefusedError for ``dynamic=True`` on such a device or with ``buckets``.
+    Raises BadInputError for ``backend``, CompileRefusedError for ``dynamic=True`` on such a device.
+
+    With ``buckets`` the dimensions that it names are padded to few sizes, on any device: see `accelplug.Buckets`. What
+    is returned is then an `accelplug.buckets.Bucketed`. Raises CompileRefusedError for ``dynamic=True`` with them.
     """
     if "backend" in arguments:
         raise BadInputError(

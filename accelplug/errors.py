@@ -52,12 +52,12 @@ class CompileRefusedError(AccelplugError):
     """A graph that can't be compiled as asked."""
 
 
-class ShapeRefusedError(CompileRefusedError):
-    """A shape that no bucket holds, or one that would have to be compiled now and that nobody warmed up."""
-
-
 class ForkedDeviceError(AccelplugError):
     """A device made live in a parent process was used in a forked child."""
+
+
+class ShapeRefusedError(CompileRefusedError):
+    """A shape that no bucket holds, or one that would have to be compiled now and that nobody warmed up."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
