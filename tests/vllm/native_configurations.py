@@ -8,6 +8,7 @@ import sys
 
 
 def main(model: str, cases: str) -> None:
+    from vllm.config import set_current_vllm_config
     from vllm.engine.arg_utils import EngineArgs
     from vllm.platforms import current_platform
 
@@ -19,6 +20,8 @@ def main(model: str, cases: str) -> None:
         except Exception as error:
             said.append({"error": f"{type(error).__name__}: {error}"})
             continue
+        with set_current_vllm_config(config):
+            communicator = current_platform.get_device_communicator_cls()
         said.append(
             {
                 "device": str(config.device_config.device),
@@ -27,7 +30,7 @@ def main(model: str, cases: str) -> None:
                 "prefix_caching": config.cache_config.enable_prefix_caching,
                 "chunked_prefill": config.scheduler_config.enable_chunked_prefill,
                 "tokens": config.scheduler_config.max_num_batched_tokens,
-                "communicator": current_platform.get_device_communicator_cls(),
+                "communicator": communicator,
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }
         )

@@ -33,7 +33,8 @@ def load():
 @hookimpl
 def accelplug_device():
     probe = lambda host: Probe(verdict="usable", reason="2 cards", count=2)
-    return DeviceSpec(name="acme", title="Acme One", torch_type="acme", probe=probe, load=load)
+    names = {"name": "acme", "title": "Acme One", "torch_type": "acme", "distributed_backend": "acmeccl"}
+    return DeviceSpec(probe=probe, load=load, **names)
 
 @hookimpl
 def accelplug_constraints(probe):

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 WORKER = "accelplug_vllm.native.worker.NativeWorker"
 
-_communicator = ""
-
 
 def apply_defaults(vllm_config: VllmConfig) -> None:
-    """What has to be set before vLLM decides how it compiles."""
+    """What has to be set before vLLM decides how it compiles: by default not at all, so far."""
     from vllm.config import CompilationMode
 
     compilation = vllm_config.compilation_config
@@ -42,23 +40,15 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
 
     Raises BadInputError for what the device can't do, naming the flag.
     """
-    global _communicator
     left_out = features.check(vllm_config, here)
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
-    parts = here.parts(vllm_config)
     parallel = vllm_config.parallel_config
     if parallel.worker_cls == "auto":
-        parallel.worker_cls = parts.worker or WORKER
-    _communicator = parts.communicator
+        parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
     own = "" if parallel.worker_cls == WORKER else f" with the worker {parallel.worker_cls}"
     return [f"native mode on {here.torch_type}{own}", *left_out]
-
-
-def communicator() -> str:
-    """The vendor's communicator, "" for vLLM's own."""
-    return _communicator
 
 
 def check_dtype(dtype: torch.dtype, here: device.NativeDevice) -> None:

@@ -142,8 +142,7 @@ OPTIONS = (
 
 # What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
 NOT_BUILT = {
-    Feature.mixture_of_experts: "vLLM leaves the experts of a device outside of its tree to the platform, and accelplug "
-    "has none yet",
+    Feature.mixture_of_experts: "vLLM leaves experts to the platform outside of its tree, and accelplug has none yet",
     Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
     Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
     Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
@@ -177,8 +176,10 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
     """Feature to reason: the backend's, and accelplug's own."""
-    if here.spec.distributed_backend:
-        return NOT_BUILT | here.capabilities.cannot
-    alone = f"{here.title} has no distributed backend that accelplug knows"
-    together = dict.fromkeys((Feature.tensor_parallel, Feature.pipeline_parallel), alone)
-    return NOT_BUILT | together | here.capabilities.cannot
+    alone = ""
+    if not here.spec.distributed_backend:
+        alone = "its backend names nothing that processes could talk through"
+    elif here.spec.worker_env is not None and not here.simulated:
+        alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
+    several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
+    return NOT_BUILT | dict.fromkeys(several, alone) | here.capabilities.cannot

@@ -15,7 +15,7 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 from accelplug.errors import AccelplugError
 from accelplug_vllm import device_flag, refusal, report, resolution
-from accelplug_vllm.native import configuration, device, features, slots
+from accelplug_vllm.native import configuration, device, features, memory, slots
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -56,9 +56,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     _enum = PlatformEnum.OOT
     dispatch_key = "PrivateUse1"
-    simple_compile_backend = (
-        "eager"  # small functions that vLLM compiles one by one; Inductor has no code for the device
-    )
+    simple_compile_backend = "eager"  # of small functions; Inductor has no code for the device
 
     @property
     def supported_dtypes(self) -> list[torch.dtype]:
@@ -141,7 +139,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def get_device_total_memory(cls, device_id: int = 0) -> int:
-        return int(torch.accelerator.get_memory_info(device_id)[1])
+        """vLLM's larger default batches depend on it; it asks in the process that starts the server, too."""
+        here = device.current()
+        if here.spec.exclusive:
+            raise NotImplementedError(f"asking {here.title} for its memory would open it in this process, for good")
+        return memory.there(int(torch.accelerator.get_memory_info(device_id)[1]), here.simulated)
 
     @classmethod
     def get_current_memory_usage(cls, device: Any = None) -> float:
@@ -164,10 +166,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
         return False
 
     @classmethod
-    def logical_device_id_to_visible_device_id(cls, device_id: int) -> int:
-        """The n-th worker takes the n-th of the devices that PyTorch sees: the SDK has applied its variable."""
-        return device_id
-
-    @classmethod
     def get_device_communicator_cls(cls) -> str:
-        return configuration.communicator() or COMMUNICATOR
+        from vllm.config import get_current_vllm_config  # vllm.config asks for the platform while it is imported
+
+        return device.current().parts(get_current_vllm_config()).communicator or COMMUNICATOR

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from vllm.platforms import current_platform
+from vllm.platforms.interface import set_assigned_physical_gpu_ids
 from vllm.utils.mem_utils import MemorySnapshot
 from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
@@ -45,7 +46,12 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         self._init_workspace_and_model_runner()
 
     def _index(self, here: device.NativeDevice) -> int:
-        index = int(current_platform.logical_device_id_to_visible_device_id(self.local_rank))
+        """The n-th worker takes the n-th device that PyTorch sees, or of those that vLLM gave this replica."""
+        index = int(self.local_rank)
+        ids = self.parallel_config.assigned_physical_gpu_ids
+        if ids is not None:
+            set_assigned_physical_gpu_ids(ids)
+            index = int(current_platform.logical_device_id_to_visible_device_id(index))
         count = torch.accelerator.device_count()
         if index >= count:
             raise RuntimeError(
