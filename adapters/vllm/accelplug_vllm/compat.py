@@ -70,6 +70,22 @@ SEAMS = (
     ),
     Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
     Seam(
+        "experts",
+        "mixtures of experts: upstream sets up no kernel for platforms from outside",
+        _says(
+            "vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method",
+            "UnquantizedFusedMoEMethod.process_weights_after_loading",
+            "OOT handles internally",
+        ),
+    ),
+    Seam(
+        "experts.router",
+        "mixtures of experts: the default router calls a CUDA kernel on all platforms but cpu",
+        _says(
+            "vllm.model_executor.layers.fused_moe.router.fused_topk_router", "vllm_topk_softmax", "ops.topk_softmax("
+        ),
+    ),
+    Seam(
         "config.compile_sizes",
         "compiling: None, as it is without static graphs, fails an assertion of vLLM's",
         _sizes_unset,

@@ -142,7 +142,6 @@ OPTIONS = (
 
 # What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
 NOT_BUILT = {
-    Feature.mixture_of_experts: "vLLM leaves experts to the platform outside of its tree, and accelplug has none yet",
     Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
     Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
     Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
