@@ -106,13 +106,14 @@ def _through_inductor(
     options: Mapping[str, Any] | None,
 ) -> Any:
     import torch
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    from accelplug.graph_inputs import checked
 
     patches = torch._TorchCompileInductorWrapper(mode, options, None).config
-    arguments = {"config_patches": patches}
-    if device.inner_compile is not None:
-        arguments["inner_compile"] = device.inner_compile
     table = device.decompositions(patches.get("fallback_random"))
-    return compile_with(table, graph, example_inputs, **arguments)
+    inner_compile = checked(device.inner_compile or compile_fx_inner, from_the_start=device.constraints.clone_offset)
+    return compile_with(table, graph, example_inputs, config_patches=patches, inner_compile=inner_compile)
 
 
 def compile_with(table: Table, graph: torch.fx.GraphModule, example_inputs: Sequence[Any], **arguments: Any) -> Any:

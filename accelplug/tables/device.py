@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 
+from accelplug import probing, settings
 from accelplug.plugins import Backend, ask
-from accelplug.specs import CompilerSpec, Decompositions, StandIn
+from accelplug.specs import CompilerSpec, Constraints, Decompositions, Host, Probe, StandIn
 from accelplug.tables.decompositions import Table, build
 
-HOOKS = ("accelplug_decompositions", "accelplug_compiler")
+HOOKS = ("accelplug_decompositions", "accelplug_compiler", "accelplug_constraints")
 
 
 class DeviceTables:
-    """What compiles graphs on ``device_type``, and how they are taken apart."""
+    """What compiles graphs on ``device_type``, what it asks of their tensors, and how they are taken apart."""
 
     def __init__(self, backend: Backend, device_type: str, stand_in: StandIn | None = None) -> None:
         """Asks the hooks. Raises BackendError, naming the backend, where that fails."""
         self.device_type = device_type
         self.compiler = ask(backend, "accelplug_compiler", CompilerSpec) or CompilerSpec()
+        self.constraints = _constraints(backend)
         self._changes = ask(backend, "accelplug_decompositions", Decompositions) or Decompositions()
         self.inner_compile = stand_in.inner_compile if stand_in else None
         self._origin = backend.origin
@@ -40,7 +42,14 @@ class DeviceTables:
                     self.device_type,
                     self._changes,
                     origin=self._origin,
-                    cache_key=self.compiler.cache_key,
+                    cache_key=f"{self.compiler.cache_key} {self.constraints.clone_offset}",
                     lowered_on=self._lowered_on,
                 )
             return self._built[wanted]
+
+
+def _constraints(backend: Backend) -> Constraints:
+    if not backend.has("accelplug_constraints"):
+        return Constraints()
+    found = probing.probe(backend, settings.read().values, Host()).model_dump(include=set(Probe.model_fields))
+    return ask(backend, "accelplug_constraints", Constraints, probe=Probe(**found)) or Constraints()
