@@ -28,6 +28,17 @@ class Results:
     returned: tuple[int | None, ...]
 
 
+def refuse_symbolic_shapes(example_inputs: Sequence[Any], device_type: str) -> None:
+    """What a vendor's compiler does that takes static shapes only: raises RuntimeError."""
+    for number, value in enumerate(example_inputs):
+        sizes = value.size() if isinstance(value, torch.Tensor) else (value,)
+        if any(isinstance(size, torch.SymInt) for size in sizes):
+            raise RuntimeError(
+                f"the compiler of {device_type} (simulated) takes static shapes only, and input {number} of the graph "
+                f"is {tuple(sizes)}: pass dynamic=False to torch.compile"
+            )
+
+
 def results(graph: torch.fx.GraphModule, device_type: str) -> Results:
     """Where they belong, to be asked before the graph is moved."""
     inputs = graph.graph.find_nodes(op="placeholder")

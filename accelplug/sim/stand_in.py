@@ -34,7 +34,7 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
 
     def load_on_stand_in() -> None:
         count = spec.probe(machine.host(profile, Host())).count
-        with sdk.standing_in(profile, count):
+        with sdk.standing_in(profile, count, spec.visible_devices):
             load()
 
     return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED})

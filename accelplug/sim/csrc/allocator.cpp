@@ -1,6 +1,7 @@
 #include "allocator.h"
 
 #include "faults.h"
+#include "ownership.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -34,6 +35,7 @@ void free_block(void* context) {
 }
 
 int64_t charge(int64_t bytes, c10::DeviceIndex device) {
+  ownership::on_allocation(device);
   const auto alignment = memory_alignment.load(std::memory_order_relaxed);
   const auto taken = (bytes + alignment - 1) / alignment * alignment;
   auto& account = accounts[device];

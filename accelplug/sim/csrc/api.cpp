@@ -8,6 +8,7 @@
 #include "faults.h"
 #include "generator.h"
 #include "host_memory.h"
+#include "ownership.h"
 #include "registration.h"
 #include "shutdown.h"
 #include "transfers.h"
@@ -62,6 +63,7 @@ void define(torch::Library& library) {
 
   // The profile
   library.def("set_device_count(int count) -> ()", &set_device_count);
+  library.def("set_lock_files(str[] files) -> ()", [](std::vector<std::string> files) { ownership::set(files); });
   library.def("set_memory(int limit, int alignment) -> ()", &set_memory);
   library.def("set_dtypes(str[] supported, str[] narrowed, bool warn) -> ()",
       [](std::vector<std::string> supported, std::vector<std::string> narrowed, bool warn) {

@@ -4,6 +4,7 @@
 #include "counters.h"
 #include "device.h"
 #include "faults.h"
+#include "ownership.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
@@ -24,6 +25,7 @@ void settle_autograd() {
   // Nothing that a profile does to the device matters any more, and none of it may stop the passes.
   faults::arm(0, 0);
   set_memory(0, 1);
+  ownership::set({});
   forbid_fallback(false);
   auto passes = std::async(std::launch::async, [] { // a thread, whose exceptions get() passes on
     for (int device = 0; device < device_count(); device++) {
