@@ -19,7 +19,7 @@ def inner_compile(graph: Any, example_inputs: Any, **given: Any) -> Any:
     from accelplug.sim import device, host_graph
     from accelplug.sim.host_code import HostCode
 
-    if device.static_shapes():
+    if device.profile().static_shapes:
         host_graph.refuse_symbolic_shapes(example_inputs, device.registered())
     results = host_graph.results(graph, device.registered())
     on_host = host_graph.move(graph, example_inputs, device.registered())

@@ -18,9 +18,13 @@ def registered() -> str:
     return _profile.torch_type if _profile else ""
 
 
-def static_shapes() -> bool:
-    """Whether the compiler of this process's simulated device takes static shapes only."""
-    return _profile is not None and _profile.static_shapes
+def profile() -> Profile:
+    """What this process's simulated device is. Raises RuntimeError where it has none."""
+    if _profile is None:
+        raise RuntimeError(
+            "this process has no simulated device; ACCELPLUG_SIMULATE=NAME and accelplug.auto() make one"
+        )
+    return _profile
 
 
 def register(profile: Profile, count: int, visible_devices: str = "") -> None:
