@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 
 from accelplug import probing, settings
@@ -19,13 +20,22 @@ class DeviceTables:
         """Asks the hooks. Raises BackendError, naming the backend, where that fails."""
         self.device_type = device_type
         self.compiler = ask(backend, "accelplug_compiler", CompilerSpec) or CompilerSpec()
-        self.constraints = _constraints(backend)
         self._changes = ask(backend, "accelplug_decompositions", Decompositions) or Decompositions()
         self.inner_compile = stand_in.inner_compile if stand_in else None
+        self._backend = backend
         self._origin = backend.origin
         self._lowered_on = stand_in.lowered_on if stand_in else device_type
         self._lock = threading.Lock()
         self._built: dict[bool, Table] = {}
+
+    @functools.cached_property
+    def constraints(self) -> Constraints:
+        """What the device asks of tensors. Runs its probe, at the first call."""
+        if not self._backend.has("accelplug_constraints"):
+            return Constraints()
+        candidate = probing.probe(self._backend, settings.read().values, Host())
+        found = Probe(**candidate.model_dump(include=set(Probe.model_fields)))
+        return ask(self._backend, "accelplug_constraints", Constraints, probe=found) or Constraints()
 
     def decompositions(self, fallback_random: bool | None = None) -> Table:
         """The decomposition table, built at the first call. Imports Inductor.
@@ -46,10 +56,3 @@ class DeviceTables:
                     lowered_on=self._lowered_on,
                 )
             return self._built[wanted]
-
-
-def _constraints(backend: Backend) -> Constraints:
-    if not backend.has("accelplug_constraints"):
-        return Constraints()
-    found = probing.probe(backend, settings.read().values, Host()).model_dump(include=set(Probe.model_fields))
-    return ask(backend, "accelplug_constraints", Constraints, probe=Probe(**found)) or Constraints()
