@@ -128,13 +128,13 @@ class Checks:
                 )
 
 
-@torch.no_grad()
 def _copy(target: torch.Tensor, source: torch.Tensor) -> None:
     """Copies between tensors of the same strides, where elements of each may share a place in memory."""
     for dimension, (size, stride) in enumerate(zip(source.size(), source.stride(), strict=True)):
         if stride == 0 and size > 1:  # an expanded dimension: copy_ refuses to write to it
             target, source = target.narrow(dimension, 0, 1), source.narrow(dimension, 0, 1)
-    target.copy_(source)
+    with torch.no_grad():
+        target.copy_(source)
 
 
 class _Checked:
@@ -151,12 +151,12 @@ class _Checked:
 
 
 @functools.cache
-def _checked_class(base: type) -> type:
+def _checked_class(base: Any) -> type:
     return type(f"Checked{base.__name__}", (_Checked, base), {"base": base})
 
 
 def _rebuilt(base: type, state: dict[str, Any]) -> Any:
-    code = object.__new__(_checked_class(base))
+    code: Any = object.__new__(_checked_class(base))
     code.__dict__.update(state)
     return code
 
