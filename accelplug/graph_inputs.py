@@ -123,8 +123,8 @@ class Checks:
             if not self.written.isdisjoint(shared):
                 raise CompileRefusedError(
                     f"inputs {', '.join(map(str, sorted(shared)))} of a graph on {inputs[shared[0]].device} share "
-                    "memory, and the graph writes to it; it was compiled for inputs that don't. Pass a .clone() of all "
-                    "but one, or call torch.compiler.reset() before the first call with such inputs"
+                    "memory, and the graph writes to it; it was compiled for inputs that don't: pass a .clone() of all "
+                    "but one"
                 )
 
 
@@ -169,7 +169,7 @@ def _with(checks: Checks, code: Any, example_inputs: Sequence[Any]) -> Any:
     """
     if not isinstance(code, OutputCode):  # a graph without an operator is a function
         return _boxed(checks, code)
-    code.__class__ = _checked_class(type(code))
+    code.__class__ = _checked_class(code.__class__)
     code.checks = checks
     if code._fx_graph_cache_key is not None:  # None where caches are off, or don't take this graph
         parts = (
