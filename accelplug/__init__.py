@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from accelplug.hookspecs import hookimpl
     from accelplug.specs import Candidate, Explanation, Selection, Verdict
+    from accelplug.tables.scope import kernels
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOME = {
     "Explanation": "accelplug.specs",
     "Selection": "accelplug.specs",
     "Verdict": "accelplug.specs",
+    "kernels": "accelplug.tables.scope",
 }
 
 __all__ = [
@@ -63,6 +65,7 @@ __all__ = [
     "devices",
     "explain",
     "hookimpl",
+    "kernels",
     "select",
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 from typing import Any
 
@@ -34,7 +33,7 @@ def register(profile: Profile, count: int) -> None:
     holder = torch._C._get_privateuse1_backend_name()
     if holder != "privateuseone":
         raise RuntimeError(f"{holder} is registered with PyTorch in this process; start a new one to simulate {name}")
-    _load_library()
+    build.SIMULATOR.load("accelplug_sim_load")
     ops = torch.ops.accelplug_sim
     _configure(ops, profile, count)
     torch.utils.rename_privateuse1_backend(name)
@@ -42,13 +41,6 @@ def register(profile: Profile, count: int) -> None:
     _registered = name
     atexit.register(_settle, os.getpid())
     _make_usable(profile)
-
-
-def _load_library() -> None:
-    library = ctypes.CDLL(str(build.library()))
-    library.accelplug_sim_load.restype = ctypes.c_char_p
-    if error := library.accelplug_sim_load():
-        raise ImportError(f"the simulator's library doesn't load: {error.decode().splitlines()[0]}")
 
 
 def _configure(ops: Any, profile: Profile, count: int) -> None:

@@ -7,7 +7,7 @@ from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
 from accelplug.specs.fallback import FallbackSource, OpCount
 from accelplug.specs.host import Host
-from accelplug.specs.kernel import Kernel, Level, TensorRule
+from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
@@ -25,6 +25,7 @@ __all__ = [
     "Feature",
     "Host",
     "Kernel",
+    "KernelCount",
     "Level",
     "OpCount",
     "Probe",

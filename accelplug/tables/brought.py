@@ -1,0 +1,45 @@
+"""The kernels that backends bring: each backend is asked once, and what could not work is refused with both names."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from accelplug import settings
+from accelplug.errors import BackendError
+from accelplug.plugins import Backend, ask, discover
+from accelplug.specs import Kernel
+
+HOOK = "accelplug_kernels"
+
+
+@functools.cache
+def kernels_of(backend: Backend) -> tuple[Kernel, ...]:
+    """The backend's kernels, none where it has no such hook.
+
+    Raises BackendError where the hook fails, returns anything but kernels, or two kernels of one name for an operator.
+    """
+    answer = ask(backend, HOOK, Sequence) or ()  # type: ignore[type-abstract]
+    seen: dict[tuple[str, str], Kernel] = {}
+    for kernel in answer:
+        if not isinstance(kernel, Kernel):
+            raise BackendError(f"hook {HOOK} of backend {backend.name} ({backend.origin}) returned {kernel!r}")
+        if other := seen.get((kernel.op, str(kernel))):
+            raise BackendError(
+                f"backend {backend.name} ({backend.origin}) brings two kernels {kernel} of {kernel.op}: "
+                f"{_where(other)} and {_where(kernel)}; give one of them another name"
+            )
+        seen[kernel.op, str(kernel)] = kernel
+    return tuple(answer)
+
+
+def known_names() -> set[str]:
+    """What scopes and settings may name: every backend's providers (``"nki"``) and kernels (``"nki/mm_tiled"``)."""
+    values = settings.read().values
+    kernels = [kernel for backend in discover(values.backends, values.simulate) for kernel in kernels_of(backend)]
+    return {kernel.provider for kernel in kernels} | {str(kernel) for kernel in kernels}
+
+
+def _where(kernel: Kernel) -> str:
+    code = getattr(kernel.reference, "__code__", None)
+    return f"the one at {code.co_filename}:{code.co_firstlineno}" if code else f"the one of {kernel.reference!r}"
