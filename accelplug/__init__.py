@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         UnknownDeviceError,
     )
     from accelplug.hookspecs import hookimpl
+    from accelplug.op_explanation import explain_op
     from accelplug.specs import Candidate, Explanation, Selection, Verdict
     from accelplug.tables.scope import kernels
 
@@ -41,6 +42,7 @@ _HOME = {
     "DeviceUnusableError": "accelplug.errors",
     "ForkedDeviceError": "accelplug.errors",
     "UnknownDeviceError": "accelplug.errors",
+    "explain_op": "accelplug.op_explanation",
     "hookimpl": "accelplug.hookspecs",
     "Candidate": "accelplug.specs",
     "Explanation": "accelplug.specs",
@@ -64,6 +66,7 @@ __all__ = [
     "compile",
     "devices",
     "explain",
+    "explain_op",
     "hookimpl",
     "kernels",
     "select",

@@ -1,7 +1,7 @@
 """Fused operators that PyTorch has none for, so that a vendor's kernel has a name to stand for.
 
 Each is an operator of PyTorch's dispatcher, ``torch.ops.accelplug.rms_norm``, with a gradient, and made of other
-operators wherever no kernel takes the call: on the CPU, on any device, in any graph. Importing this module imports torch.
+operators wherever no kernel takes the call: on the CPU, on any device, in any graph. Importing this imports torch.
 """
 
 from __future__ import annotations

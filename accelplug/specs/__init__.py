@@ -8,6 +8,7 @@ from accelplug.specs.device import DeviceSpec, RanOn, Worker
 from accelplug.specs.fallback import FallbackSource, OpCount
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
+from accelplug.specs.op_explanation import KernelOutcome, OpExplanation, Outcome
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
@@ -26,8 +27,11 @@ __all__ = [
     "Host",
     "Kernel",
     "KernelCount",
+    "KernelOutcome",
     "Level",
     "OpCount",
+    "OpExplanation",
+    "Outcome",
     "Probe",
     "RanOn",
     "Record",

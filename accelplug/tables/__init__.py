@@ -17,7 +17,7 @@ from accelplug.specs import DeviceSpec, StandIn
 from accelplug.tables import brought, kernel_ops, scope
 from accelplug.tables.device import HOOKS, DeviceTables
 
-__all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
+__all__ = ["DeviceTables", "live_names", "live_types", "make_live", "stand_in", "tables_for"]
 
 _lock = threading.RLock()  # a hook may itself ask for tables
 _live: dict[str, str] = {}
@@ -42,6 +42,11 @@ def live_types() -> tuple[str, ...]:
     return tuple(sorted(_live))
 
 
+def live_names() -> tuple[str, ...]:
+    """The backends that were made live in this process."""
+    return tuple(sorted(_live.values()))
+
+
 def stand_in(
     device_type: str,
     lowered_on: str,
@@ -50,8 +55,9 @@ def stand_in(
 ) -> None:
     """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
 
-    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``;
-    ``on_host`` is what runs the references of kernels in their place: see `StandIn`. Raises AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
+    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``, and
+    ``on_host`` what runs the references of kernels in their place: see `StandIn`. Raises AccelplugError where the
+    tables of the device are built already: graphs may have been compiled with them.
     """
     with _lock:
         if any(built.device_type == device_type for built in _tables.values()):

@@ -27,6 +27,7 @@ class DeviceTables:
         self._lock = threading.Lock()
         self._built: dict[tuple[bool, int], Table] = {}
         self.kernels = KernelTable(backend, device_type, stand_in)
+        self.kernels.define()
 
     def decompositions(self, fallback_random: bool | None = None) -> Table:
         """The decomposition table for the scope of kernels that this thread is in, built once. Imports Inductor.

@@ -1,6 +1,6 @@
 """Each kernel as an operator of its own, with the schema of the one it stands for.
 
-``torch.ops.accelplug_kernels.neuron__nki__mm_tiled.aten_mm`` is what graphs show, and what tables call.
+``torch.ops.accelplug_kernels.neuron__nki__mm_tiled.aten_mm`` is what graphs show and tables call.
 """
 
 from __future__ import annotations
@@ -24,17 +24,19 @@ _defined: set[str] = set()
 class KernelOp:
     """A kernel on one device.
 
-    ``target`` is the operator it stands for, ``op`` its own, ``clauses`` what it asks of calls, ``number`` its number in
-    C++ (None where it can't run eagerly), ``unavailable`` why it isn't there ("" where it is).
+    ``target`` is the operator it stands for, ``clauses`` are what it asks of calls, ``op`` is its own operator once
+    `define` was called, ``number`` its number in C++ (None where it can't run eagerly), ``unavailable`` why it isn't
+    there ("" where it is).
     """
 
     def __init__(self, kernel: Kernel, device: str, device_type: str, stand_in: StandIn | None) -> None:
-        """Checks the record and defines the operator. Raises BackendError for what could not work."""
+        """Checks the record, and changes nothing in PyTorch. Raises BackendError for what could not work."""
         self.kernel = kernel
         self.device = device
         self.key = operators.dispatch_key(device_type)
         self.target = kernel_checks.operator_of(kernel, self.key)
         self.schema = self.target._schema
+        self._arguments = len(self.schema.arguments)
         self.clauses = predicate.clauses(kernel, self.schema)
         self.number: int | None = None
         self.unavailable = ""
@@ -43,6 +45,10 @@ class KernelOp:
         self._function: Callable[..., Any] | None = None
         self._lock = threading.Lock()
         self.name, self.overload = f"{NAMESPACE}::{device}__{kernel.provider}__{kernel.name}", _overload(kernel.op)
+        self.op: Any = None
+
+    def define(self) -> None:
+        """Makes the operator. Raises BackendError where one of this name is there already."""
         _define(self)
         self.op = operators.find(f"{self.name}.{self.overload}")
 
@@ -84,12 +90,11 @@ class KernelOp:
         """The operator's implementation on the device."""
         import torch
 
-        if not self.load():
+        if self._function is None and not self.load():
             return self._pass_on(NotImplementedError(f"kernel {self.kernel} isn't there: {self.unavailable}"))
-        assert self._function is not None
         args, kwargs = self._given(args, kwargs)
         try:
-            return self._function(*args, **kwargs)
+            return self._function(*args, **kwargs)  # type: ignore[misc]
         except NotImplementedError as error:
             return self._pass_on(error)
         except (torch.OutOfMemoryError, torch.AcceleratorError):
@@ -110,16 +115,16 @@ class KernelOp:
 
     def refuses(self, *args: Any, **kwargs: Any) -> bool:
         """The implementation of the operator that asks the record's own function, where it has one."""
-        return self._refused(operators.bound(self.schema, args, kwargs)) is not None
+        reason = self._refused(operators.bound(self.schema, args, kwargs))
+        if reason is not None:
+            self.said[reason] += 1
+        return reason is not None
 
     def _refused(self, arguments: list[Any]) -> str | None:
         if self.kernel.refuses is None:
             return None
         args, kwargs = operators.split(self.schema, arguments)
-        reason = self.kernel.refuses(*args, **kwargs)
-        if reason is not None:
-            self.said[reason] += 1
-        return reason
+        return self.kernel.refuses(*args, **kwargs)
 
     def _pass_on(self, error: NotImplementedError) -> Any:
         """Leaves a call that came from a table to the next kernel. Any other caller gets the exception."""
@@ -133,7 +138,7 @@ class KernelOp:
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The arguments with the schema's defaults: PyTorch leaves out what equals one."""
-        if len(args) + len(kwargs) == len(self.schema.arguments):
+        if len(args) + len(kwargs) == self._arguments:
             return args, kwargs
         return operators.split(self.schema, operators.bound(self.schema, args, kwargs))
 
@@ -144,7 +149,7 @@ def _overload(op: str) -> str:
 
 
 def _define(made: KernelOp) -> None:
-    """Defines the operator in PyTorch: on the device, on tensors without data, and on the CPU for a simulated device."""
+    """Defines the operator: on the device, on tensors without data, and for a simulated device on the CPU."""
     global _library
     import torch
 

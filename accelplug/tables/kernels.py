@@ -28,7 +28,7 @@ class KernelTable:
     """All kernels of one device, made once, the same for all threads."""
 
     def __init__(self, backend: Backend, device_type: str, stand_in: StandIn | None = None) -> None:
-        """Asks the hook and defines each kernel's operator. Raises BackendError, naming the kernel, for a bad one."""
+        """Asks the hook. Changes nothing in PyTorch. Raises BackendError for a kernel that can't work."""
         self.device = backend.name
         self.device_type = device_type
         self.simulated = stand_in is not None
@@ -44,6 +44,12 @@ class KernelTable:
     def all(self) -> list[KernelOp]:
         """Every kernel, by operator."""
         return [each for kernels in self.by_op.values() for each in kernels]
+
+    def define(self) -> None:
+        """Makes an operator of each kernel, once. Raises BackendError where one is there already."""
+        for each in self.all:
+            if each.op is None:
+                each.define()
 
     def dispatch(self) -> None:
         """From now on eager calls of the operators go to the kernels. Says so where C++ can't be built."""

@@ -49,7 +49,13 @@ def split(schema: Any, arguments: Sequence[Any]) -> tuple[list[Any], dict[str, A
 
 
 def dispatch_key(device_type: str) -> str:
-    """The name of the key that PyTorch dispatches calls on this device type by: ``"PrivateUse1"``."""
+    """The name of the key that PyTorch dispatches calls on this device type by.
+
+    "PrivateUse1" for every device that isn't PyTorch's own, also one that isn't registered yet.
+    """
     import torch
 
-    return str(torch._C._dispatch_key_for_device(device_type))
+    try:
+        return str(torch._C._dispatch_key_for_device(torch.device(device_type).type))
+    except RuntimeError:
+        return "PrivateUse1"
