@@ -17,18 +17,19 @@ thread_local Running running;
 
 class Mark {
  public:
-  explicit Mark(const Entry* entry) : before_(running) {
-    running = {entry, false};
+  explicit Mark(const Entry* entry) : here_(running), before_(here_) {
+    here_ = {entry, false};
   }
   ~Mark() {
-    running = before_;
+    here_ = before_;
   }
   bool passed_on() const {
-    return running.passed_on;
+    return here_.passed_on;
   }
 
  private:
-  Running before_;
+  Running& here_; // this thread's, looked up once
+  const Running before_;
 };
 
 void count(std::atomic<uint64_t>& counter) {
@@ -83,7 +84,7 @@ void Table::set_order(int64_t scope, Order order) {
 
 void Table::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack) const {
   const auto& orders = *orders_.load(std::memory_order_acquire);
-  const auto scope = static_cast<size_t>(current_scope());
+  const auto scope = orders.size() == 1 ? 0 : static_cast<size_t>(current_scope());
   const size_t first = stack->size() - arguments_;
   for (Entry* entry : orders[scope < orders.size() ? scope : 0]) {
     if (accepts(*entry, keys_, stack->data() + first, arguments_) && run(*entry, stack, first)) {
