@@ -78,7 +78,11 @@ def _arguments(schema: Any, shapes: Sequence[Sequence[int]], dtype: Dtypes, valu
             if not str(argument.type).startswith("Optional"):
                 missing.append(f"a shape for {argument.name}")
     if missing or tensors:
-        wrong = f"it lacks {', '.join(missing)}" if missing else f"{len(tensors)} shapes are left over"
+        wrong = (
+            f"it lacks {', '.join(missing)}"
+            if missing
+            else f"it takes {len(shapes) - len(tensors)} shapes, not {len(shapes)}"
+        )
         raise BadInputError(f"{schema}: {wrong}")
     return arguments
 

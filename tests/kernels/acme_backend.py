@@ -1,4 +1,4 @@
-"""A third party's backend with kernels for a device of its own. Their references double the result, to be told apart."""
+"""A third party's backend with kernels for a device of its own. Their references double results, to be told apart."""
 
 from __future__ import annotations
 

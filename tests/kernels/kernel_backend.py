@@ -1,7 +1,7 @@
 """A backend with kernels, to be installed for a test. Each kernel tells from its result that it has run.
 
-Its device type is the CPU, so that the test's own process can have it, and its operator is the test's own, so that
-nobody else's calls are touched: ``kernel_tests::put(Tensor x, ...)`` returns ``x``, and the kernels ``x`` plus a number.
+Its device type is the CPU, so that the test's own process can have it, and its operator is the tests' own, so that
+nobody else's calls are touched: ``kernel_tests::put(Tensor x, ...)`` returns ``x``, the kernels ``x`` plus a number.
 """
 
 from __future__ import annotations

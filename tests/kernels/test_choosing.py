@@ -143,5 +143,3 @@ def test_the_kernel_is_an_operator_that_opcheck_accepts(site: Site) -> None:
     (made,) = live(site, "kernel()").all
     assert made.op is torch.ops.accelplug_kernels.acme__acme__one.kernel_tests_put
     torch.library.opcheck(made.op, (X,))
-
-

@@ -1,4 +1,4 @@
-"""What a kernel raises is classed (case C26): only "I don't take this call" goes to the next; nothing demotes a kernel."""
+"""What a kernel raises is classed (case C26): only "I don't take this" goes to the next; nothing demotes a kernel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_operator_that_has_nothing_else_says_how_to_ask_why(site: Site) -> No
     library = torch.library.Library("kernel_tests", "FRAGMENT")
     library.define("nothing_else(Tensor x) -> Tensor")
     live(site, "kernel(op='kernel_tests::nothing_else', load=no_sdk, reference=torch.clone)")
-    with pytest.raises(NotImplementedError, match="kernel_tests::nothing_else: no kernel takes .* accelplug explain"):
+    with pytest.raises(NotImplementedError, match=r"kernel_tests::nothing_else: no kernel takes .* accelplug explain"):
         torch.ops.kernel_tests.nothing_else(X)
 
 
@@ -79,8 +79,8 @@ def test_after_an_error_python_is_as_it_was(site: Site) -> None:
 
 def test_a_kernel_inside_a_kernel_passes_on_only_its_own_call(site: Site) -> None:
     """The outer one calls the operator again, with a mode that the inner one refuses while it runs."""
-    source = """kernel("outer", load=loads(outer), values={"mode": ("a",)}, priority=1), kernel("inner", load=loads(inner)),
-    kernel("two", 2, priority=-1)]
+    source = """kernel("outer", load=loads(outer), values={"mode": ("a",)}, priority=1),
+    kernel("inner", load=loads(inner)), kernel("two", 2, priority=-1)]
 
 def outer(x, y, *, n, mode, flag):
     return torch.ops.kernel_tests.put(x, mode="b") + 10

@@ -1,4 +1,4 @@
-"""``accelplug.kernels(...)``: which kernels may run, in a block, a function, a module, a thread; and ACCELPLUG_KERNELS."""
+"""``accelplug.kernels(...)``: which kernels may run, in a block, a function, a module; and ACCELPLUG_KERNELS."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ a = torch.ones(4, 4, device=str(accelplug.auto()))
 f = lambda a: a @ a
 print(torch.compile(f, backend="accelplug")(a)[0, 0].item())
 """
-WITH_AND_WITHOUT = ONE_GRAPH + """
+WITH_AND_WITHOUT = (
+    ONE_GRAPH
+    + """
 print(f(a)[0, 0].item())
 with accelplug.kernels(disable="fast"):
     torch._dynamo.reset()
@@ -28,6 +30,7 @@ with accelplug.kernels(disable="fast"):
 torch._dynamo.reset()
 print(torch.compile(f, backend="accelplug")(a)[0, 0].item())
 """
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,9 +45,7 @@ def test_eager_calls_autograd_and_graphs(acme: Run) -> None:
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
-def test_without_a_compiler_kernels_run_in_graphs_only_and_that_is_said_once(
-    acme: Run, tmp_path: Path
-) -> None:
+def test_without_a_compiler_kernels_run_in_graphs_only_and_that_is_said_once(acme: Run, tmp_path: Path) -> None:
     """The simulator's library is there, as a wheel may bring it, and the table's can't be built."""
     cache = tmp_path / "cache" / "accelplug" / "sim" / "libraries"
     cache.mkdir(parents=True)
