@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from accelplug import settings
 from accelplug.errors import BackendError
+from accelplug.notices import warn_once
 from accelplug.plugins import Backend, ask, discover
 from accelplug.specs import Kernel
 
@@ -34,10 +35,21 @@ def kernels_of(backend: Backend) -> tuple[Kernel, ...]:
 
 
 def known_names() -> set[str]:
-    """What scopes and settings may name: every backend's providers (``"nki"``) and kernels (``"nki/mm_tiled"``)."""
+    """What scopes and settings may name: every backend's providers (``"nki"``) and kernels (``"nki/mm_tiled"``).
+
+    A backend whose hook fails is said once and left out: that is an error where its device is made live.
+    """
     values = settings.read().values
-    kernels = [kernel for backend in discover(values.backends, values.simulate) for kernel in kernels_of(backend)]
+    kernels = [kernel for backend in discover(values.backends, values.simulate) for kernel in _if_known(backend)]
     return {kernel.provider for kernel in kernels} | {str(kernel) for kernel in kernels}
+
+
+def _if_known(backend: Backend) -> tuple[Kernel, ...]:
+    try:
+        return kernels_of(backend)
+    except BackendError as error:
+        warn_once(f"the kernels of backend {backend.name} are unknown: {error}")
+        return ()
 
 
 def _where(kernel: Kernel) -> str:

@@ -42,6 +42,7 @@ class KernelOp:
         self.unavailable = ""
         self.said: Counter[str] = Counter()  # reasons that its own functions gave for not taking a call
         self.on_host = stand_in.on_host if stand_in else None
+        self.when_unavailable: Callable[[], None] = lambda: None  # told once, so that nobody tries it again
         self._function: Callable[..., Any] | None = None
         self._lock = threading.Lock()
         self.name, self.overload = f"{NAMESPACE}::{device}__{kernel.provider}__{kernel.name}", _overload(kernel.op)
@@ -76,6 +77,7 @@ class KernelOp:
             function = self.kernel.load()
         except ImportError as error:
             self.unavailable = str(error) or "ImportError"
+            self.when_unavailable()
             return
         if isinstance(function, torch._ops.OpOverload):
             kernel_checks.check_same_arguments(self.kernel, self.schema, function)
@@ -124,7 +126,11 @@ class KernelOp:
         if self.kernel.refuses is None:
             return None
         args, kwargs = operators.split(self.schema, arguments)
-        return self.kernel.refuses(*args, **kwargs)
+        try:
+            return self.kernel.refuses(*args, **kwargs)
+        except Exception as error:
+            _add_note(error, f"raised by `refuses` of kernel {self.kernel} of {self.kernel.op} on {self.device}")
+            raise
 
     def _pass_on(self, error: NotImplementedError) -> Any:
         """Leaves a call that came from a table to the next kernel. Any other caller gets the exception."""

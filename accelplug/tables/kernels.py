@@ -61,6 +61,7 @@ class KernelTable:
             for name, kernels in self.by_op.items():
                 for each in kernels:
                     refuses = f"{each.name}__refuses" if each.kernel.refuses else ""
+                    each.when_unavailable = self._set_all_orders
                     each.number = ops.add_kernel(each.name, each.overload, refuses, *predicate.encoded(each.clauses))
                 op, _, overload = name.partition(".")
                 self._tables[name] = ops.take_over(op, overload, key)
@@ -74,8 +75,12 @@ class KernelTable:
 
     def _set_orders(self, number: int, state: scope.State) -> None:
         for name, table in self._tables.items():
-            order = [each.number for each in self.order(name, state)]
+            order = [each.number for each in self.order(name, state) if not each.unavailable]
             dispatch.ops().set_order(table, number, order)
+
+    def _set_all_orders(self) -> None:
+        for number in range(scope.count()):
+            self._set_orders(number, scope.state(number))
 
     def order(self, op: str, state: scope.State = ()) -> list[KernelOp]:
         """The kernels of ``"aten::mm"`` that may run in these scopes, in the order in which they are tried."""

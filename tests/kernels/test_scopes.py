@@ -129,6 +129,25 @@ def test_a_misspelt_name_is_an_error(site: Site, given: dict[str, object], messa
         accelplug.kernels(**given)
 
 
+def test_a_backend_whose_kernels_cannot_be_had_is_said_and_hurts_no_other(
+    site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    site.backend("sick", head=SICK)
+    live(site, TWO)
+    with accelplug.kernels(disable="acme"):
+        assert put(X)[0] == 2
+    assert "the kernels of backend sick are unknown: hook accelplug_kernels of backend sick" in caplog.text
+
+
+SICK = """
+from accelplug.hookspecs import hookimpl
+
+@hookimpl
+def accelplug_kernels():
+    1 / 0
+"""
+
+
 def test_equal_scopes_are_one(site: Site) -> None:
     live(site, TWO)
     with accelplug.kernels(disable="acme"):
