@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         UnknownDeviceError,
     )
     from accelplug.hookspecs import hookimpl
+    from accelplug.op_explanation import explain_op
     from accelplug.specs import Candidate, Explanation, Selection, Verdict
+    from accelplug.tables.scope import kernels
 
 __version__ = "0.1.0"
 
@@ -42,11 +44,13 @@ _HOME = {
     "DeviceUnusableError": "accelplug.errors",
     "ForkedDeviceError": "accelplug.errors",
     "UnknownDeviceError": "accelplug.errors",
+    "explain_op": "accelplug.op_explanation",
     "hookimpl": "accelplug.hookspecs",
     "Candidate": "accelplug.specs",
     "Explanation": "accelplug.specs",
     "Selection": "accelplug.specs",
     "Verdict": "accelplug.specs",
+    "kernels": "accelplug.tables.scope",
 }
 
 __all__ = [
@@ -65,7 +69,9 @@ __all__ = [
     "compile",
     "devices",
     "explain",
+    "explain_op",
     "hookimpl",
+    "kernels",
     "select",
 ]
 

@@ -77,8 +77,9 @@ def accelplug_compiler() -> CompilerSpec:  # type: ignore[empty-body]
 def accelplug_kernels() -> Sequence[Kernel]:  # type: ignore[empty-body]
     """The kernels that this backend brings, for operators of PyTorch's and for those of `accelplug.ops`.
 
-    Called once, when the device is made live. May import torch; the SDK is left to ``Kernel.load``. Left out: the SDK's
-    own kernels serve, and nothing else.
+    Called once: when the device is made live, or when somebody asks which kernels there are. May import torch; the SDK
+    is left to ``Kernel.load``. Left out: the SDK's own kernels serve, and nothing else. `docs/kernels.md` says how to
+    write one.
     """
 
 

@@ -57,6 +57,11 @@ class Settings(BaseSettings):
         description="A simulated accelerator instead of a real one: `neuron`, `spyre`, or the path of a TOML profile. "
         "`auto` then takes it. Empty: none.",
     )
+    kernels: str = Field(
+        "",
+        description="Which kernels may run: `off`, names that alone may (`nki,spyre/mm`), or names with a `-` that may "
+        "not (`-nki/mm_tiled`). A name is a provider, or one of its kernels. Empty: all.",
+    )
     cpu_defaults: Literal["on", "off"] = Field(
         "on",
         description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
@@ -76,6 +81,17 @@ class Settings(BaseSettings):
             raise ValueError("it names nothing")
         if len(names) != len(set(names)):
             raise ValueError("a name is given twice")
+        return ",".join(names)
+
+    @field_validator("kernels")
+    @classmethod
+    def _names_of_kernels(cls, value: str) -> str:
+        names = split_names(value)
+        for name in names:
+            if not re.fullmatch(r"-?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?", name):
+                raise ValueError(f"{name!r} is not `off`, `provider`, `provider/kernel`, or one of those with a `-`")
+        if {"off", "-off"} & {*names} and value != "off":
+            raise ValueError("`off` stands alone")
         return ",".join(names)
 
     @field_validator("simulate")

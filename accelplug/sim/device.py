@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 from typing import Any
 
@@ -44,7 +43,7 @@ def register(profile: Profile, count: int, visible_devices: str = "") -> None:
     holder = torch._C._get_privateuse1_backend_name()
     if holder != "privateuseone":
         raise RuntimeError(f"{holder} is registered with PyTorch in this process; start a new one to simulate {name}")
-    _load_library()
+    build.SIMULATOR.load("accelplug_sim_load")
     ops = torch.ops.accelplug_sim
     _configure(ops, profile, count)
     ops.set_lock_files(ownership.lock_files(profile, count, visible_devices))
@@ -53,13 +52,6 @@ def register(profile: Profile, count: int, visible_devices: str = "") -> None:
     _profile = profile
     atexit.register(_settle, os.getpid())
     _make_usable(profile)
-
-
-def _load_library() -> None:
-    library = ctypes.CDLL(str(build.library()))
-    library.accelplug_sim_load.restype = ctypes.c_char_p
-    if error := library.accelplug_sim_load():
-        raise ImportError(f"the simulator's library doesn't load: {error.decode().splitlines()[0]}")
 
 
 def _configure(ops: Any, profile: Profile, count: int) -> None:

@@ -7,7 +7,8 @@ from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
 from accelplug.specs.fallback import FallbackSource, OpCount
 from accelplug.specs.host import Host
-from accelplug.specs.kernel import Kernel, Level, TensorRule
+from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
+from accelplug.specs.op_explanation import KernelOutcome, OpExplanation, Outcome
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
@@ -25,8 +26,12 @@ __all__ = [
     "Feature",
     "Host",
     "Kernel",
+    "KernelCount",
+    "KernelOutcome",
     "Level",
     "OpCount",
+    "OpExplanation",
+    "Outcome",
     "Probe",
     "RanOn",
     "Record",

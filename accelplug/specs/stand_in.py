@@ -1,4 +1,4 @@
-"""What compiles for a simulated device."""
+"""What compiles for a simulated device, and runs in the place of its kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ class StandIn(Record):
     """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it.
 
     ``inner_compile`` is an argument of ``torch._inductor.compile_fx.compile_fx``; None where the graph is such already.
+    ``on_host`` turns a function of CPU tensors into one of the device's, without copying them. Where there is one, the
+    references of kernels run in their place; None where the kernels themselves do.
     """
 
     lowered_on: str
     inner_compile: Callable[..., Any] | None = None
+    on_host: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None

@@ -14,9 +14,10 @@ from accelplug import settings
 from accelplug.errors import AccelplugError, CompileRefusedError
 from accelplug.plugins import Backend, discover
 from accelplug.specs import DeviceSpec, StandIn
+from accelplug.tables import brought, kernel_ops, scope
 from accelplug.tables.device import HOOKS, DeviceTables
 
-__all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
+__all__ = ["DeviceTables", "live_names", "live_types", "make_live", "stand_in", "tables_for"]
 
 _lock = threading.RLock()  # a hook may itself ask for tables
 _live: dict[str, str] = {}
@@ -25,9 +26,15 @@ _tables: dict[str, DeviceTables] = {}
 
 
 def make_live(spec: DeviceSpec) -> None:
-    """From now on the device type of ``spec`` is that backend's in this process."""
+    """From now on the device type of ``spec`` is that backend's in this process, and its kernels run.
+
+    Raises BackendError for a kernel that could not work.
+    """
     with _lock:
         _live[spec.torch_type] = spec.name
+        backend = _backend(spec.torch_type)
+        if backend is not None and backend.has(brought.HOOK):
+            _tables_of(backend, spec.torch_type).kernels.dispatch()
 
 
 def live_types() -> tuple[str, ...]:
@@ -35,18 +42,29 @@ def live_types() -> tuple[str, ...]:
     return tuple(sorted(_live))
 
 
-def stand_in(device_type: str, lowered_on: str, inner_compile: Callable[..., Any] | None = None) -> None:
+def live_names() -> tuple[str, ...]:
+    """The backends that were made live in this process."""
+    return tuple(sorted(_live.values()))
+
+
+def stand_in(
+    device_type: str,
+    lowered_on: str,
+    inner_compile: Callable[..., Any] | None = None,
+    on_host: Callable[..., Any] | None = None,
+) -> None:
     """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
 
-    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``. Raises
-    AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
+    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``, and
+    ``on_host`` what runs the references of kernels in their place: see `StandIn`. Raises AccelplugError where the
+    tables of the device are built already: graphs may have been compiled with them.
     """
     with _lock:
         if any(built.device_type == device_type for built in _tables.values()):
             raise AccelplugError(
                 f"the tables of {device_type} are built already; a stand-in comes before the first graph"
             )
-        _stand_ins[device_type] = StandIn(lowered_on=lowered_on, inner_compile=inner_compile)
+        _stand_ins[device_type] = StandIn(lowered_on=lowered_on, inner_compile=inner_compile, on_host=on_host)
 
 
 def tables_for(device_type: str) -> DeviceTables | None:
@@ -57,6 +75,10 @@ def tables_for(device_type: str) -> DeviceTables | None:
     backend = _backend(device_type)
     if backend is None or not (device_type in _stand_ins or any(map(backend.has, HOOKS))):
         return None
+    return _tables_of(backend, device_type)
+
+
+def _tables_of(backend: Backend, device_type: str) -> DeviceTables:
     with _lock:
         if backend.name not in _tables:
             _tables[backend.name] = DeviceTables(backend, device_type, _stand_ins.get(device_type))
@@ -82,6 +104,11 @@ def _backend(device_type: str) -> Backend | None:
 def forget() -> None:
     """Forgets what was made live and built, as a test that installs backends needs."""
     with _lock:
+        for built in _tables.values():
+            built.kernels.release()
+        scope.forget_followers()
+        kernel_ops.forget()
+        brought.kernels_of.cache_clear()
         _live.clear()
         _stand_ins.clear()
         _tables.clear()
