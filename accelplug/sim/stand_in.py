@@ -10,6 +10,7 @@ from accelplug.sim.profile import Profile
 from accelplug.specs import DeviceSpec, Host, Probe, RanOn, StandIn, Verdict
 
 COMPILED = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile)
+GLOO = "gloo"  # which takes the simulated device's tensors; the vendor's own needs its hardware
 
 
 def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
@@ -37,7 +38,10 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
         with sdk.standing_in(profile, count):
             load()
 
-    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED})
+    distributed = GLOO if spec.distributed_backend else ""
+    return spec.model_copy(
+        update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED, "distributed_backend": distributed}
+    )
 
 
 def backend_of(profile: Profile) -> DeviceSpec:
@@ -61,6 +65,7 @@ def backend_of(profile: Profile) -> DeviceSpec:
         probe=probe,
         load=load,
         stand_in=COMPILED,
+        distributed_backend=GLOO,
         ran_on=RanOn.simulator,
     )
 
