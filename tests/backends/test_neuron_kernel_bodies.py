@@ -91,7 +91,7 @@ def test_softmax(rows: int, width: int, dtype: str, masked: bool, cores: int) ->
 
 @pytest.mark.parametrize("level", ["tile", "isa"])
 @FEW
-@given(m=st.integers(1, 3), k=st.integers(1, 3), n=st.integers(1, 9), dtype=DTYPES, cores=CORES)
+@given(m=st.integers(1, 3), k=st.integers(1, 3), n=st.integers(1, 5), dtype=DTYPES, cores=CORES)
 def test_matmul(level: str, m: int, k: int, n: int, dtype: str, cores: int) -> None:
     a, b = numbers(128 * m, 128 * k, dtype=dtype), numbers(128 * k, 128 * n, dtype=dtype)
     check(NKI[f"mm_{level}"], matmul.mm(a, b), a, b, cores=cores)

@@ -19,6 +19,6 @@ def tile(x: Any) -> Any:
         values = nl.load(x[start:stop, :], dtype=nl.float32)
         peak = nl.max(values, axis=1, keepdims=True)
         powers = nl.exp(nl.subtract(values, peak.broadcast(1, width), dtype=nl.float32))
-        share_of = nl.reciprocal(nl.sum(powers, axis=1, keepdims=True))
-        nl.store(result[start:stop, :], nl.multiply(powers, share_of.broadcast(1, width), dtype=x.dtype))
+        inverse = nl.reciprocal(nl.sum(powers, axis=1, keepdims=True))
+        nl.store(result[start:stop, :], nl.multiply(powers, inverse.broadcast(1, width), dtype=x.dtype))
     return result
