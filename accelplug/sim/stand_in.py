@@ -10,7 +10,6 @@ from accelplug.sim.profile import Profile
 from accelplug.specs import DeviceSpec, Host, Probe, RanOn, StandIn, Verdict
 
 COMPILED = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile)
-GLOO = "gloo"  # which takes the simulated device's tensors; the vendor's own needs its hardware
 
 
 def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
@@ -19,6 +18,8 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
     Raises BadInputError where that can't be: the device is PyTorch's own, or goes by another name in PyTorch.
     """
     load = spec.load
+    if spec.distributed_backend:  # the vendor's own needs its hardware
+        spec = spec.model_copy(update={"distributed_backend": "gloo"})
     if load is None:
         raise BadInputError(
             f"profile {profile.name!r}: {spec.title} has no SDK to stand in for, PyTorch has the device in tree; "
@@ -38,10 +39,7 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
         with sdk.standing_in(profile, count):
             load()
 
-    distributed = GLOO if spec.distributed_backend else ""
-    return spec.model_copy(
-        update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED, "distributed_backend": distributed}
-    )
+    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED})
 
 
 def backend_of(profile: Profile) -> DeviceSpec:
@@ -65,8 +63,8 @@ def backend_of(profile: Profile) -> DeviceSpec:
         probe=probe,
         load=load,
         stand_in=COMPILED,
-        distributed_backend=GLOO,
         ran_on=RanOn.simulator,
+        distributed_backend="gloo",
     )
 
 
