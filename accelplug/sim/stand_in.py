@@ -18,6 +18,8 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
     Raises BadInputError where that can't be: the device is PyTorch's own, or goes by another name in PyTorch.
     """
     load = spec.load
+    if spec.distributed_backend:  # the vendor's own needs its hardware
+        spec = spec.model_copy(update={"distributed_backend": "gloo"})
     if load is None:
         raise BadInputError(
             f"profile {profile.name!r}: {spec.title} has no SDK to stand in for, PyTorch has the device in tree; "
@@ -62,6 +64,7 @@ def backend_of(profile: Profile) -> DeviceSpec:
         load=load,
         stand_in=SIMULATED,
         ran_on=RanOn.simulator,
+        distributed_backend="gloo",
     )
 
 
