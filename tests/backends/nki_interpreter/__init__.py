@@ -36,7 +36,8 @@ def run(body: Callable[..., Any], *arguments: Any, cores: int = 1) -> torch.Tens
     written = results[0].storage.written.clone()
     for other in results[1:]:
         both = written & other.storage.written
-        if not torch.equal(combined[both].nan_to_num(), other.data[both].nan_to_num()):
+        # Not bit for bit: the host's exp differs in the last bit with where its operand lies in memory.
+        if not torch.allclose(combined[both].double(), other.data[both].double(), rtol=1e-6, equal_nan=True):
             raise RuleError("two cores wrote different values to the same place")
         combined[other.storage.written] = other.data[other.storage.written]
         written |= other.storage.written
