@@ -10,12 +10,19 @@ from typing import Any
 from accelplug.sim import build
 from accelplug.sim.profile import Profile
 
-_registered = ""
+_profile: Profile | None = None
 
 
 def registered() -> str:
     """The PyTorch name under which this process has the simulated device, "" where it has none."""
-    return _registered
+    return _profile.torch_type if _profile else ""
+
+
+def profile() -> Profile:
+    """What this process's simulated device is. Raises RuntimeError where it has none."""
+    if _profile is None:
+        raise RuntimeError("this process has no simulated device; ACCELPLUG_SIMULATE=NAME and accelplug.auto() make one")
+    return _profile
 
 
 def register(profile: Profile, count: int) -> None:
@@ -25,11 +32,11 @@ def register(profile: Profile, count: int) -> None:
     Raises BuildError where the library can't be built, ImportError where it can't be loaded, RuntimeError where another
     device has the one place that PyTorch has for such a device.
     """
-    global _registered
+    global _profile
     import torch
 
     name = profile.torch_type
-    if _registered == name:
+    if registered() == name:
         return
     holder = torch._C._get_privateuse1_backend_name()
     if holder != "privateuseone":
@@ -39,7 +46,7 @@ def register(profile: Profile, count: int) -> None:
     _configure(ops, profile, count)
     torch.utils.rename_privateuse1_backend(name)
     ops.init()
-    _registered = name
+    _profile = profile
     atexit.register(_settle, os.getpid())
     _make_usable(profile)
 
