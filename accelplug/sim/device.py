@@ -21,7 +21,9 @@ def registered() -> str:
 def profile() -> Profile:
     """What this process's simulated device is. Raises RuntimeError where it has none."""
     if _profile is None:
-        raise RuntimeError("this process has no simulated device; ACCELPLUG_SIMULATE=NAME and accelplug.auto() make one")
+        raise RuntimeError(
+            "this process has no simulated device; ACCELPLUG_SIMULATE=NAME and accelplug.auto() make one"
+        )
     return _profile
 
 

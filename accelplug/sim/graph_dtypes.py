@@ -1,4 +1,4 @@
-"""Refuses a graph with values of a dtype that the simulated device hasn't: its compiler would, and the CPU's doesn't."""
+"""Refuses a graph with a dtype that the simulated device hasn't: its compiler would, and the CPU's doesn't."""
 
 from __future__ import annotations
 

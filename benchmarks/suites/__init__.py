@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import http, offline, peers, selection
+from benchmarks.suites import activation, compiled, http, offline, peers, selection
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (selection.SUITE, offline.SUITE, http.SUITE, peers.SUITE)}
+SUITES: dict[str, Suite] = {
+    suite.name: suite
+    for suite in (selection.SUITE, activation.SUITE, compiled.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+}

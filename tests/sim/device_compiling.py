@@ -168,7 +168,9 @@ def past_the_limit_a_new_shape_is_an_error_and_the_old_ones_stay(device: str) ->
     before = compiled_on(device)
     for size in (3, 4):
         f(torch.ones(size, device=device))
-    with pytest.raises(Exception, match=rf"{device} .* compiled 2 times, the limit: .*\(3,\).*\(4,\).* \(5,\).*buckets"):
+    with pytest.raises(
+        Exception, match=rf"{device} .* compiled 2 times, the limit: .*\(3,\).*\(4,\).* \(5,\).*buckets"
+    ):
         f(torch.ones(5, device=device))
     close(f(torch.ones(4, device=device)), torch.full((4,), 2.0), device)
     assert compiled_on(device) - before == 2

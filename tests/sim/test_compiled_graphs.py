@@ -113,3 +113,26 @@ def test_the_sdks_backend_is_there_for_a_dynamo_that_was_imported_before(
         done = python(LATE, TORCHINDUCTOR_CACHE_DIR=caches)
         assert done.returncode == 0, done.stderr
         assert done.stdout == f"{hits_and_misses} True\n"
+
+
+ON_THE_CPU = """
+import os
+import torch
+if "ACCELPLUG_SIMULATE" in os.environ:
+    import accelplug
+    accelplug.auto()
+y = torch.compile(lambda x: x.median())(torch.tensor([5.0, 1.0, 3.0]))
+counters = torch._dynamo.utils.counters
+print(y.item())
+print(counters["aot_autograd"]["autograd_cache_miss"], counters["inductor"]["fxgraph_cache_miss"])
+"""
+
+
+def test_a_live_device_leaves_graphs_on_the_cpu_and_their_cache_keys_alone(
+    python: Run, library: Path, tmp_path: Path
+) -> None:
+    without = python(ON_THE_CPU, TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
+    live = python(ON_THE_CPU, ACCELPLUG_SIMULATE="neuron", TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
+    assert (without.returncode, live.returncode) == (0, 0), without.stderr + live.stderr
+    assert without.stdout == "3.0\n1 1\n"
+    assert live.stdout == "3.0\n0 0\n"
