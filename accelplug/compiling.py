@@ -51,6 +51,7 @@ def compile(model: Callable[..., Any] | None = None, *, dynamic: bool | None = N
         )
     from torch._dynamo import config
 
+    _require_parameter(torch.compile, "isolate_recompiles", static)
     limit = arguments.pop("recompile_limit", None) or config.recompile_limit
     arguments["recompile_limit"] = limit + 1  # so that ours, which is an error, is the one to be met
     arguments.setdefault("isolate_recompiles", True)  # counted, as ours is, for this call of compile alone
@@ -142,20 +143,20 @@ def compile_with(table: Table, graph: torch.fx.GraphModule, example_inputs: Sequ
     from torch._inductor.compile_fx import compile_fx
     from torch._inductor.graph import GraphLowering
 
-    _require_parameter(compile_fx, "decompositions", table)
-    _require_parameter(GraphLowering.__init__, "get_decomp_fn", table)
+    _require_parameter(compile_fx, "decompositions", table.device_type)
+    _require_parameter(GraphLowering.__init__, "get_decomp_fn", table.device_type)
     install(table)
     with keyed(table):
         return compile_fx(graph, example_inputs, decompositions=table, **arguments)
 
 
-def _require_parameter(function: Callable[..., Any], parameter: str, table: Table) -> None:
+def _require_parameter(function: Callable[..., Any], parameter: str, device_type: str) -> None:
     if parameter not in inspect.signature(function).parameters:
         import torch
 
         raise CompileRefusedError(
-            f"torch {torch.__version__} can't compile for {table.device_type} with its own decompositions "
-            f"({function.__qualname__} has no {parameter!r}); use torch 2.13 or later"
+            f"torch {torch.__version__} can't compile for {device_type} as it needs ({function.__qualname__} has no "
+            f"{parameter!r}); use torch 2.13 or later"
         )
 
 

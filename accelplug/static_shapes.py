@@ -34,23 +34,24 @@ class Limited:
         self._backend = backend
         self._device_type = device_type
         self._limit = limit
-        self._compiled: dict[int | None, list[dict[str, str]]] = {}  # by Dynamo's number of the function: its inputs
+        # The shapes of the inputs, by Dynamo's numbers of the function and the compilation
+        self._compiled: dict[int | None, dict[int | None, dict[str, str]]] = {}
 
     def __call__(self, graph: torch.fx.GraphModule, example_inputs: Sequence[Any], **given: Any) -> Any:
         """Raises CompileRefusedError past the limit, with the shapes that there are graphs for."""
         from torch._dynamo.convert_frame import FRAME_COMPILE_COUNTER
         from torch._guards import CompileContext
 
-        compile_id = CompileContext.current_compile_id()
-        function = compile_id.frame_id if compile_id else None  # one that breaks into several graphs counts as several
-        before = self._compiled.setdefault(function, [])
+        number = CompileContext.current_compile_id()
+        function, compilation = (number.frame_id, number.frame_compile_id) if number else (None, None)
+        before = self._compiled.setdefault(function, {})
         shapes = {name: _text(value) for name, value in _inputs(graph, example_inputs)}
-        if len(before) >= self._limit:
+        if compilation not in before and len(before) >= self._limit:
             if function is not None:
                 FRAME_COMPILE_COUNTER[function] -= 1  # after so many tries torch would go on eagerly
-            raise CompileRefusedError(self._past_the_limit(shapes, before))
+            raise CompileRefusedError(self._past_the_limit(shapes, [*before.values()]))
         compiled = self._backend(graph, example_inputs, **given)
-        before.append(shapes)
+        before[compilation] = shapes
         return compiled
 
     def reset(self) -> None:

@@ -1,6 +1,6 @@
 """``torch.compile`` without a backend: what a live device changes, and what it leaves alone. Case C13.
 
-The device's side, on real graphs, is in tests/sim/device_compiling.py.
+The device's side, on real graphs, is in tests/sim/compiled_kinds.py.
 """
 
 from __future__ import annotations

@@ -32,7 +32,10 @@ def main(checkpoint: str, tokens: int) -> None:
     cpu = generated()
     model.to(device)
     eager = generated()
-    # With a static cache transformers compiles the decoding step itself, with torch's default backend
+    # With a static cache transformers compiles the decoding step itself, with torch's default backend, on the devices
+    # that it has in a list. Elsewhere both steps are compiled here.
+    if device.type != "neuron":
+        model.forward = accelplug.compile(model.forward)
     compiled = generated(cache_implementation="static")
     found = {
         "cpu": cpu,
