@@ -44,7 +44,7 @@ def cases(library: Path, caches: str) -> Cases:
             env={**os.environ, "ACCELPLUG_SIMULATE": str(profile), "TORCHINDUCTOR_CACHE_DIR": caches},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=540,
             check=False,
         )
         assert done.returncode == 0, done.stderr
