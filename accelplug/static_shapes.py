@@ -18,7 +18,7 @@ def refuse_symbolic(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], 
         raise CompileRefusedError(
             f"{device_type} compiles static shapes only, and the graph has symbolic ones: {', '.join(symbolic)}. "
             "Use accelplug.compile(model), or pass dynamic=False to torch.compile: then each new shape is compiled "
-            "anew, up to torch._dynamo.config.recompile_limit; pad inputs to a few shapes to stay below it"
+            "anew, up to torch._dynamo.config.recompile_limit; accelplug.compile(model, buckets=...) pads to a few"
         )
 
 
@@ -71,8 +71,9 @@ class Limited:
 
         return (
             f"{self._device_type} compiles each shape anew, and a function was compiled {self._limit} times, the "
-            f"limit: for {'; '.join(map(told, before))}. Now it has {told(shapes)}. Pad inputs to a few shapes "
-            f"(buckets), or allow more: accelplug.compile(model, recompile_limit={2 * self._limit})"
+            f"limit: for {'; '.join(map(told, before))}. Now it has {told(shapes)}. Pad to a few shapes "
+            "with accelplug.compile(model, buckets=...), or allow more: "
+            f"accelplug.compile(model, recompile_limit={2 * self._limit})"
         )
 
 

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import activation, compiled, http, offline, peers, selection
+from benchmarks.suites import activation, compiled, http, offline, padding, peers, selection
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
-    for suite in (selection.SUITE, activation.SUITE, compiled.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+    for suite in (
+        selection.SUITE,
+        activation.SUITE,
+        compiled.SUITE,
+        padding.SUITE,
+        offline.SUITE,
+        http.SUITE,
+        peers.SUITE,
+    )
 }
