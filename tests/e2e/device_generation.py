@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM, AutoTokenizer, CompileConfig
 
 import accelplug
 
@@ -33,10 +33,10 @@ def main(checkpoint: str, tokens: int) -> None:
     model.to(device)
     eager = generated()
     # With a static cache transformers compiles the decoding step itself, with torch's default backend, on the devices
-    # that it has in a list. Elsewhere both steps are compiled here.
-    if device.type != "neuron":
-        model.forward = accelplug.compile(model.forward)
-    compiled = generated(cache_implementation="static")
+    # that it has in a list: neuron is there, spyre isn't
+    compiling = CompileConfig()
+    compiling._compile_all_devices = True
+    compiled = generated(cache_implementation="static", compile_config=compiling)
     found = {
         "cpu": cpu,
         "eager": eager,

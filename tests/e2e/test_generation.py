@@ -15,8 +15,8 @@ pytestmark = pytest.mark.e2e
 PROGRAM = Path(__file__).with_name("device_generation.py")
 
 
-@pytest.mark.parametrize(("device", "graphs"), [("neuron", 1), ("spyre", 2)])
-def test_smollm2_gives_the_cpus_tokens_eagerly_and_compiled(checkpoint: Path, device: str, graphs: int) -> None:
+@pytest.mark.parametrize("device", ["neuron", "spyre"])
+def test_smollm2_gives_the_cpus_tokens_eagerly_and_compiled(checkpoint: Path, device: str) -> None:
     done = subprocess.run(
         [sys.executable, str(PROGRAM), str(checkpoint), "8"],
         env={**os.environ, "ACCELPLUG_SIMULATE": device, "HF_HUB_OFFLINE": "1"},
@@ -30,4 +30,4 @@ def test_smollm2_gives_the_cpus_tokens_eagerly_and_compiled(checkpoint: Path, de
     assert "Paris" in found["text"]
     assert found["eager"] == found["cpu"]
     assert found["compiled"] == found["cpu"]
-    assert found["graphs"] == {f"graphs compiled for {device}": graphs}
+    assert found["graphs"] == {f"graphs compiled for {device}": 1}, "the decoding step"
