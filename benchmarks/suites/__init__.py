@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import http, kernels, offline, padding, peers, selection
+from benchmarks.suites import activation, compiled, http, kernels, offline, padding, peers, selection
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
-    for suite in (selection.SUITE, kernels.SUITE, padding.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+    for suite in (
+        selection.SUITE,
+        activation.SUITE,
+        kernels.SUITE,
+        compiled.SUITE,
+        padding.SUITE,
+        offline.SUITE,
+        http.SUITE,
+        peers.SUITE,
+    )
 }

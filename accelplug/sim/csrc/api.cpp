@@ -43,6 +43,26 @@ at::Tensor adopt(const at::Tensor& tensor, int64_t device) {
   return loan.adopt(tensor);
 }
 
+// Of many tensors at once, as a compiled graph has them: a call from Python costs more than the alias.
+std::vector<at::Tensor> host_aliases(at::TensorList tensors) {
+  std::vector<at::Tensor> aliases;
+  aliases.reserve(tensors.size());
+  for (const auto& tensor : tensors) {
+    aliases.push_back(host_alias(tensor));
+  }
+  return aliases;
+}
+
+std::vector<at::Tensor> adopt_all(at::TensorList tensors, at::IntArrayRef devices) {
+  TORCH_CHECK(tensors.size() == devices.size(), tensors.size(), " tensors for ", devices.size(), " devices");
+  std::vector<at::Tensor> adopted;
+  adopted.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); i++) {
+    adopted.push_back(adopt(tensors[i], devices[i]));
+  }
+  return adopted;
+}
+
 void define(torch::Library& library) {
   library.def("init() -> ()", &init);
 
@@ -59,7 +79,11 @@ void define(torch::Library& library) {
 
   // The bytes of a tensor seen from the other side, without a copy.
   library.def("host_alias(Tensor tensor) -> Tensor", [](const at::Tensor& tensor) { return host_alias(tensor); });
+  library.def("host_aliases(Tensor[] tensors) -> Tensor[]",
+      [](at::TensorList tensors) { return host_aliases(tensors); });
   library.def("adopt(Tensor tensor, int device) -> Tensor", &adopt);
+  library.def("adopt_all(Tensor[] tensors, int[] devices) -> Tensor[]",
+      [](at::TensorList tensors, at::IntArrayRef devices) { return adopt_all(tensors, devices); });
 
   // The profile
   library.def("set_device_count(int count) -> ()", &set_device_count);
