@@ -20,11 +20,13 @@ if TYPE_CHECKING:
         AccelplugError,
         BadInputError,
         DeviceUnusableError,
+        FallbackRefusedError,
         ForkedDeviceError,
         UnknownDeviceError,
     )
     from accelplug.hookspecs import hookimpl
-    from accelplug.specs import Candidate, Explanation, Selection, Verdict
+    from accelplug.specs import Candidate, Explanation, FallbackReport, Selection, Verdict
+    from accelplug.tables.fallback import fallback, fallback_report
 
 __version__ = "0.1.0"
 
@@ -38,13 +40,17 @@ _HOME = {
     "AccelplugError": "accelplug.errors",
     "BadInputError": "accelplug.errors",
     "DeviceUnusableError": "accelplug.errors",
+    "FallbackRefusedError": "accelplug.errors",
     "ForkedDeviceError": "accelplug.errors",
     "UnknownDeviceError": "accelplug.errors",
     "hookimpl": "accelplug.hookspecs",
     "Candidate": "accelplug.specs",
     "Explanation": "accelplug.specs",
+    "FallbackReport": "accelplug.specs",
     "Selection": "accelplug.specs",
     "Verdict": "accelplug.specs",
+    "fallback": "accelplug.tables.fallback",
+    "fallback_report": "accelplug.tables.fallback",
 }
 
 __all__ = [
@@ -54,6 +60,8 @@ __all__ = [
     "Device",
     "DeviceUnusableError",
     "Explanation",
+    "FallbackRefusedError",
+    "FallbackReport",
     "ForkedDeviceError",
     "Selection",
     "UnknownDeviceError",
@@ -62,6 +70,8 @@ __all__ = [
     "compile",
     "devices",
     "explain",
+    "fallback",
+    "fallback_report",
     "hookimpl",
     "select",
 ]

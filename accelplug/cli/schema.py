@@ -10,9 +10,14 @@ from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
 from accelplug.doctor import Report
-from accelplug.specs import Explanation, Selection
+from accelplug.specs import Explanation, FallbackReport, Selection
 
-OUTPUTS: dict[str, type[BaseModel]] = {"devices": Selection, "explain": Explanation, "doctor": Report}
+OUTPUTS: dict[str, type[BaseModel]] = {
+    "devices": Selection,
+    "explain": Explanation,
+    "doctor": Report,
+    "report": FallbackReport,
+}
 
 
 def schema() -> dict[str, Any]:

@@ -15,9 +15,10 @@ def inner_compile(graph: Any, example_inputs: Any, **given: Any) -> Any:
     """
     from torch._inductor.compile_fx import compile_fx_inner
 
-    from accelplug.sim import device, host_graph
+    from accelplug.sim import device, graph_ops, host_graph
     from accelplug.sim.host_code import HostCode
 
+    ops = graph_ops.listed(graph, device.registered())
     results = host_graph.results(graph, device.registered())
     on_host = host_graph.move(graph, example_inputs, device.registered())
-    return HostCode(compile_fx_inner(graph, on_host, **given), results)
+    return HostCode(compile_fx_inner(graph, on_host, **given), results, ops)

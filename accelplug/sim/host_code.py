@@ -12,21 +12,24 @@ from torch._inductor.codecache import FxGraphCache
 from torch._inductor.output_code import OutputCode
 from torch._subclasses import FakeTensor
 
+from accelplug.sim.graph_ops import GraphOps
 from accelplug.sim.host_graph import Results
 
 
 @dataclass
 class HostCode(OutputCode):  # type: ignore[misc]
-    """``code`` for the CPU; device tensors are lent to it, and its results adopted by the device.
+    """``code`` for the CPU; device tensors are lent to it, and its results adopted by the device. ``ops`` are counted.
 
     It has no key in the FX graph cache, where ``code`` alone is: torch's AOTAutograd cache must not refer to that.
     """
 
     code: Any
     results: Results
+    ops: GraphOps
     _boxed_call: bool = True
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        self.ops.count()
         returned = {number: inputs[number] for number in self.results.returned if number is not None}
         on_host = [_lend(value) for value in inputs]
         if isinstance(inputs, list):

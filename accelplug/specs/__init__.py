@@ -5,7 +5,8 @@ from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
-from accelplug.specs.fallback import FallbackSource, OpCount
+from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers
+from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, Level, TensorRule
 from accelplug.specs.probe import Probe, Verdict
@@ -14,6 +15,7 @@ from accelplug.specs.selection import Candidate, Explanation, Selection
 from accelplug.specs.stand_in import StandIn
 
 __all__ = [
+    "Budget",
     "Candidate",
     "Capabilities",
     "CompilerSpec",
@@ -21,6 +23,8 @@ __all__ = [
     "Decompositions",
     "DeviceSpec",
     "Explanation",
+    "FallbackReport",
+    "FallbackRow",
     "FallbackSource",
     "Feature",
     "Host",
@@ -33,6 +37,7 @@ __all__ = [
     "Selection",
     "StandIn",
     "TensorRule",
+    "Transfers",
     "Verdict",
     "Worker",
 ]

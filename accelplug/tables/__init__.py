@@ -12,8 +12,9 @@ from typing import Any
 
 from accelplug import settings
 from accelplug.errors import AccelplugError, CompileRefusedError
-from accelplug.plugins import Backend, discover
-from accelplug.specs import DeviceSpec, StandIn
+from accelplug.plugins import Backend, ask, discover
+from accelplug.specs import DeviceSpec, FallbackSource, StandIn
+from accelplug.tables import fallback
 from accelplug.tables.device import HOOKS, DeviceTables
 
 __all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
@@ -25,9 +26,21 @@ _tables: dict[str, DeviceTables] = {}
 
 
 def make_live(spec: DeviceSpec) -> None:
-    """From now on the device type of ``spec`` is that backend's in this process."""
+    """From now on the device type of ``spec`` is that backend's in this process, and its fallbacks are in the ledger.
+
+    Raises BackendError where the hook for them fails, BadInputError where the settings ask what its SDK can't do.
+    """
     with _lock:
         _live[spec.torch_type] = spec.name
+        fallback.begin(spec, _fallbacks(spec))
+
+
+def _fallbacks(spec: DeviceSpec) -> FallbackSource | None:
+    """How the device is asked: by its stand-in where it is simulated, else as its backend's hook says."""
+    if spec.stand_in is not None:
+        return spec.stand_in.fallbacks
+    backend = _backend(spec.torch_type)
+    return ask(backend, "accelplug_fallbacks", FallbackSource) if backend is not None else None
 
 
 def live_types() -> tuple[str, ...]:
@@ -85,3 +98,4 @@ def forget() -> None:
         _live.clear()
         _stand_ins.clear()
         _tables.clear()
+        fallback.forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec, RanOn
+from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec, FallbackSource, RanOn
 from accelplug_neuron.cores import VISIBLE_CORES
 from accelplug_neuron.load import load
 from accelplug_neuron.probe import probe
@@ -36,3 +36,10 @@ def accelplug_decompositions() -> Decompositions:
 def accelplug_compiler() -> CompilerSpec:
     """The SDK registers the Dynamo backend ``neuron``. It rejects symbolic shapes."""
     return CompilerSpec(backend="neuron", static_shapes=True)
+
+
+@hookimpl
+def accelplug_fallbacks() -> FallbackSource:
+    from accelplug_neuron.fallbacks import source
+
+    return source()
