@@ -8,7 +8,7 @@ from accelplug.errors import BadInputError, did_you_mean
 from accelplug.specs import Budget
 
 UNITS = ("calls", "bytes")
-SIZES = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 EXAMPLE = "calls=100,bytes=1MiB,aten::fill_*:calls=0"
 
 
@@ -22,7 +22,7 @@ def parse_size(text: str | int) -> int:
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", str(text))
     if found is None or found[2].upper() not in SIZES:
         raise BadInputError(f"{text!r} is not a number of bytes; allowed: 4096, 64KiB, 1MiB, 2GiB, 1MB")
-    return int(float(found[1]) * SIZES[found[2].upper()]) if found[2] else int(float(found[1]))
+    return int(float(found[1]) * SIZES[found[2].upper()])
 
 
 def _budget(part: str) -> Budget:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 
 from accelplug.errors import BadInputError, did_you_mean
@@ -12,9 +12,22 @@ from accelplug.specs import Budget, DeviceSpec, FallbackRow, FallbackSource, OpC
 NO_KERNEL = "no kernel on the device"
 
 
+def _no_reason(op: str) -> str:
+    return ""
+
+
+_explain: Callable[[str], str] = _no_reason
+
+
+def explained_by(reasons: Callable[[str], str]) -> None:
+    """``reasons(op)`` says from now on why no kernel of the device's took the calls of ``op``, "" where it had none."""
+    global _explain
+    _explain = reasons
+
+
 def reason(op: str, said: str = "") -> str:
-    """Why the CPU ran ``op``: what the SDK has said of it, else that there is no kernel."""
-    return said or NO_KERNEL
+    """Why the CPU ran ``op``: what the SDK has said of it, else why no kernel took it, else that there is none."""
+    return said or _explain(op) or NO_KERNEL
 
 
 def rows(counts: Sequence[OpCount], sites: Mapping[tuple[str, bool], str]) -> tuple[FallbackRow, ...]:
