@@ -23,6 +23,8 @@ OWN = (
     *(aten.copy_, aten.copy, aten.clone, aten._to_copy, prims.convert_element_type, prims.device_put),
 )
 
+NOWHERE = "a compiled graph"  # where an op is of which no line is known
+
 
 @dataclass(frozen=True)
 class GraphOp:
@@ -44,6 +46,8 @@ class GraphOps:
 
     def count(self) -> None:
         """Counts one run. Raises what the ledger's policy and budgets say of it."""
+        if not self.ops:
+            return
         if self._number is None:
             self._number = self._add()
         torch.ops.accelplug_sim.count_graph.default(self._number)
@@ -71,7 +75,7 @@ def listed(graph: torch.fx.GraphModule, device_type: str) -> GraphOps:
             key = (node.target.name(), tensors[0].device.index or 0)
             calls[key] += 1
             moved[key] += sum(map(_bytes, tensors))
-            sites.setdefault(key, call_site.in_trace(node.meta.get("stack_trace") or ""))
+            sites.setdefault(key, call_site.in_trace(node.meta.get("stack_trace") or "") or NOWHERE)
     return GraphOps(GraphOp(*key, calls[key], moved[key], sites[key]) for key in calls)
 
 

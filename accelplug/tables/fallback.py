@@ -19,7 +19,7 @@ from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
 from accelplug.tables.ledger import POLICIES, Ledger, Policy
 
 _lock = threading.RLock()
-_ledgers: dict[str, Ledger] = {}  # by device type, in the order in which they were made live
+_ledgers: dict[str, Ledger] = {}  # by device, in the order in which they were made live
 _standing = contextlib.ExitStack()  # what the settings say, for as long as the process runs
 
 
@@ -29,15 +29,16 @@ def begin(spec: DeviceSpec, source: FallbackSource | None) -> None:
     A second time it does nothing. Raises BadInputError for what the device's SDK can't do.
     """
     with _lock:
-        if spec.torch_type in _ledgers:
+        if spec.name in _ledgers:
             return
         values = settings.read().values
+        report = _report_path(values.report)
         ledger = Ledger(spec, source)
         limits = budgets.parse(values.fallback_budget)
         _standing.enter_context(ledger.scope(values.fallback, limits, values.fallback_time == "on"))
-        _ledgers[spec.torch_type] = ledger
-        if values.report and len(_ledgers) == 1:
-            _write_at_exit(values.report)
+        _ledgers[spec.name] = ledger
+        if report is not None and len(_ledgers) == 1:
+            _write_at_exit(report)
 
 
 def fallback(
@@ -103,7 +104,8 @@ def totals(*, native: bool) -> dict[tuple[str, str], tuple[int, int]]:
     What an SDK doesn't count isn't in here.
     """
     found: dict[tuple[str, str], tuple[int, int]] = {}
-    for device_type, ledger in list(_ledgers.items()):
+    for ledger in list(_ledgers.values()):
+        device_type = ledger.spec.torch_type
         for count in ledger.source.read() if ledger.source is not None else ():
             if count.native is native and count.calls is not None:
                 key = (count.op, device_type if count.device is None else f"{device_type}:{count.device}")
@@ -125,11 +127,19 @@ def _natural(number: int) -> int:
     return number
 
 
-def _write_at_exit(template: str) -> None:
-    """Writes the report when this process ends, and not when a forked child does."""
-    path, pid = Path(template.format(pid=os.getpid())).absolute(), os.getpid()
+def _report_path(template: str) -> Path | None:
+    """The file that the setting names. Raises BadInputError where its folder isn't there."""
+    if not template:
+        return None
+    path = Path(template.format(pid=os.getpid())).absolute()
     if not path.parent.is_dir():
         raise BadInputError(f"the report can't be written to {path}: there is no folder {path.parent}; make it first")
+    return path
+
+
+def _write_at_exit(path: Path) -> None:
+    """Writes the report when this process ends, and not when a forked child does."""
+    pid = os.getpid()
 
     def write() -> None:
         if os.getpid() != pid or not _ledgers:

@@ -68,7 +68,7 @@ def notes(spec: DeviceSpec, source: FallbackSource | None, counts: Sequence[OpCo
         said.append(f"the SDK of {spec.name} names the operators that fell back, and counts nothing")
     if any(count.compiled for count in counts):
         said.append("compiled: from the operators of the graph after decomposition, at each run; no time of their own")
-    if source.measure_time is not None and not timed:
+    if source.measure_time is not None and not timed and all(count.nanoseconds is None for count in counts):
         said.append("time is not measured: ACCELPLUG_FALLBACK_TIME=on, or accelplug.fallback(time=True)")
     if spec.stand_in is not None:
         said.append("simulated: what counts as native is the profile's list; nothing of this has run on hardware")

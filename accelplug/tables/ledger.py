@@ -25,12 +25,13 @@ POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 
 class Ledger:
-    """The account of one device. ``source`` is None where its SDK has none."""
+    """The account of one device. ``source`` is None where its SDK has none; ``policy`` is what holds now."""
 
     def __init__(self, spec: DeviceSpec, source: FallbackSource | None) -> None:
         self.spec = spec
         self.source = source
         self._lock = threading.RLock()
+        self.policy: Policy = "allow"
         self._policies: list[tuple[object, Policy]] = []  # the last one holds
         self._budgets: list[Budget] = []
         self._timed = 0
@@ -39,11 +40,6 @@ class Ledger:
         self._since = time.monotonic()
         if source is not None and source.watch is not None:
             source.watch(self)
-
-    @property
-    def policy(self) -> Policy:
-        """What holds now."""
-        return self._policies[-1][1] if self._policies else "allow"
 
     @contextlib.contextmanager
     def scope(self, policy: Policy | None, limits: Sequence[Budget], timed: bool) -> Iterator[None]:
@@ -168,6 +164,7 @@ class Ledger:
                 self._apply()
 
     def _apply(self) -> None:
+        self.policy = self._policies[-1][1] if self._policies else "allow"
         if self.source is not None and self.source.forbid is not None:
             self.source.forbid(self.policy == "error")
 

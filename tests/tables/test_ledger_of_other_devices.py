@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from backend_site import HEAD, USABLE, Site
 
 import accelplug
 from accelplug.errors import AccelplugError, BadInputError
@@ -26,6 +27,31 @@ def no_ledgers() -> Iterator[None]:
 
 
 NAMES = FallbackSource(read=lambda: [OpCount(op="aten::cumsum", native=False)], reset=lambda: None)
+
+
+HOOK = f"""{HEAD}
+from accelplug.specs import FallbackSource, OpCount
+
+@hookimpl
+def accelplug_device():
+    def probe(host):
+        {USABLE}
+    return DeviceSpec(name="counting", title="", torch_type="cpu", probe=probe, load=lambda: None)
+
+@hookimpl
+def accelplug_fallbacks():
+    counts = [OpCount(op="aten::mm", native=True, calls=3, bytes=12), OpCount(op="aten::sort", native=False, calls=1)]
+    return FallbackSource(read=lambda: counts, reset=counts.clear)
+"""
+
+
+def test_a_vendors_sdk_is_asked_through_the_hook_once_the_device_is_live(site: Site) -> None:
+    site.module("counting", HOOK)
+    accelplug.select("counting")
+    report = accelplug.fallback_report(reset=True)
+    assert (report.device, report.native_share, report.native_bytes) == ("counting", 0.75, 12)
+    assert [(row.op, row.calls, row.bytes) for row in report.rows] == [("aten::sort", 1, None)]
+    assert accelplug.fallback_report().rows == ()
 
 
 def test_without_a_live_device_there_is_nothing_to_report() -> None:
