@@ -52,12 +52,16 @@ def _cards(report: FallbackReport) -> list[dict[str, str]]:
     ops = len({row.op for row in report.rows})
     share = report.native_share
     cards = [
-        {"label": "ran on the device", "value": units.share(share), "note": "of all calls of operators"},
-        {"label": "operators fell back", "value": units.count(ops), "note": f"{units.count(_calls(report))} calls"},
+        {"label": "ran on the device", "value": units.share(share), "note": "of all calls"},
         {
-            "label": "hardware would move",
+            "label": "operators fell back",
+            "value": units.count(ops if report.counted else None),
+            "note": f"{units.count(_calls(report))} calls",
+        },
+        {
+            "label": "would be moved",
             "value": units.size(report.bytes if any(row.bytes is not None for row in report.rows) else None),
-            "note": "operands and results, at most",
+            "note": "by hardware, at most",
         },
         {
             "label": "time on the CPU",
