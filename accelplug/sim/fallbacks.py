@@ -5,15 +5,16 @@ torch is imported when something is asked.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
-from accelplug.specs import Budget, FallbackSource, OpCount, Transfers
-from accelplug.specs.fallback import Watcher
+from accelplug.specs import Budget, FallbackSource, OpCount, Transfers, Watcher
 
 FIELDS = 6  # numbers of each op that read_counters has
 
-_budgets: dict[int, Budget] = {}  # by the library's number
+_lock = threading.Lock()  # a budget may be exceeded while it is being set
+_budgets: dict[int, Budget] = {}  # by the library's number, which is used again
 _library: Any = None  # kept: its registrations go when it does
 
 
@@ -61,12 +62,12 @@ def limit(budget: Budget) -> Callable[[], None]:
     """Sets a budget; returns what lifts it. Raises ValueError where there are 64 already."""
     of_calls = budget.unit == "calls"
     ops = _ops()
-    number = ops.add_budget(budget.ops, budget.limit if of_calls else -1, -1 if of_calls else budget.limit)
-    _budgets[number] = budget
+    with _lock:
+        number = ops.add_budget(budget.ops, budget.limit if of_calls else -1, -1 if of_calls else budget.limit)
+        _budgets[number] = budget
 
     def lift() -> None:
         ops.remove_budget(number)
-        del _budgets[number]
 
     return lift
 
@@ -80,7 +81,9 @@ def watch(watcher: Watcher) -> None:
     _library = torch.library.Library("accelplug_sim", "IMPL")
 
     def refused(op: str, device: int, budget: int, spent: int, site: str) -> None:
-        raise watcher.refused(op, device, _budgets.get(budget), spent, site)
+        with _lock:
+            exceeded = _budgets[budget] if budget >= 0 else None
+        raise watcher.refused(op, device, exceeded, spent, site)
 
     _library.impl("fallback_noticed", watcher.noticed, "CompositeExplicitAutograd")
     _library.impl("fallback_refused", refused, "CompositeExplicitAutograd")

@@ -5,7 +5,7 @@ from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
-from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers
+from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers, Watcher
 from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, Level, TensorRule
@@ -39,5 +39,6 @@ __all__ = [
     "TensorRule",
     "Transfers",
     "Verdict",
+    "Watcher",
     "Worker",
 ]
