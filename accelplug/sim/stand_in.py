@@ -9,7 +9,7 @@ from accelplug.sim import compiling, fallbacks, machine, sdk
 from accelplug.sim.profile import Profile
 from accelplug.specs import DeviceSpec, Host, Probe, RanOn, StandIn, Verdict
 
-STAND_IN = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile, fallbacks=fallbacks.SOURCE)
+SIMULATED = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile, fallbacks=fallbacks.SOURCE)
 
 
 def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
@@ -37,7 +37,7 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
         with sdk.standing_in(profile, count):
             load()
 
-    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": STAND_IN})
+    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": SIMULATED})
 
 
 def backend_of(profile: Profile) -> DeviceSpec:
@@ -60,7 +60,7 @@ def backend_of(profile: Profile) -> DeviceSpec:
         torch_type=profile.torch_type,
         probe=probe,
         load=load,
-        stand_in=STAND_IN,
+        stand_in=SIMULATED,
         ran_on=RanOn.simulator,
     )
 
