@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import fallbacks, http, offline, peers, selection
+from benchmarks.suites import fallbacks, http, offline, padding, peers, selection
 
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (selection.SUITE, fallbacks.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+    suite.name: suite
+    for suite in (selection.SUITE, fallbacks.SUITE, padding.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
 }
