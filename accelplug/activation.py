@@ -90,7 +90,7 @@ def _load(spec: DeviceSpec, load: Callable[[], None]) -> None:
             load()
         slot.check_registered(name, spec.torch_type)
         if spec.stand_in is not None:
-            tables.stand_in(spec.torch_type, **dict(spec.stand_in))
+            tables.stand_in(spec.torch_type, spec.stand_in)
         default_backend.serve(spec.torch_type)
     except ActivationError:
         _restore(before)

@@ -105,5 +105,5 @@ def accelplug_fallbacks() -> FallbackSource:  # type: ignore[empty-body]
     """How the SDK is asked which operators the CPU ran in the device's place.
 
     Called once, when the device is made live, after its SDK was loaded. Left out: fallbacks aren't counted, and the
-    report says so.
+    report says so. Not called on a simulated device, where the simulator counts.
     """

@@ -15,6 +15,7 @@ from accelplug.api import explain as look_closely
 from accelplug.cli import calls, render
 from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
@@ -171,6 +172,9 @@ def doctor(
         if not fix:
             render.fixes(out, report)
     raise typer.Exit(1 if report.counts[clinic.Level.error] else 0)
+
+
+app.command()(report)
 
 
 def _examine() -> clinic.Report:

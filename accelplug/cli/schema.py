@@ -11,12 +11,13 @@ from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
 from accelplug.doctor import Report
-from accelplug.specs import Explanation, OpExplanation, Selection
+from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
 
 OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
     "explain": (Explanation, OpExplanation),  # the second with --op
     "doctor": (Report,),
+    "report": (FallbackReport,),
 }
 
 

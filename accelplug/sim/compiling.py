@@ -17,13 +17,14 @@ def inner_compile(graph: Any, example_inputs: Any, **given: Any) -> Any:
     """
     from torch._inductor.compile_fx import compile_fx_inner
 
-    from accelplug.sim import device, host_graph
+    from accelplug.sim import device, graph_ops, host_graph
     from accelplug.sim.graph_dtypes import refuse_what_no_tensor_holds
     from accelplug.sim.host_code import host_code
 
     if device.profile().static_shapes:
         host_graph.refuse_symbolic_shapes(example_inputs, device.registered())
     refuse_what_no_tensor_holds(graph, device.profile())
+    ops = graph_ops.listed(graph, device.registered())
     results = host_graph.results(graph, device.registered())
     on_host = host_graph.move(graph, example_inputs, device.registered())
-    return host_code(compile_fx_inner(graph, on_host, **given), results, on_host)
+    return host_code(compile_fx_inner(graph, on_host, **given), results, ops, on_host)

@@ -11,28 +11,32 @@ import torch
 from torch._inductor.codecache import FxGraphCache
 from torch._inductor.output_code import CompiledFxGraph
 
+from accelplug.sim.graph_ops import GraphOps
 from accelplug.sim.host_graph import Results
 
 
 class HostCode(CompiledFxGraph):  # type: ignore[misc]
-    """Inductor's code for the CPU, which takes and gives tensors of the device, as ``results`` says.
+    """Inductor's code for the CPU, which takes and gives tensors of the device, as ``results`` says; counts its ``ops``.
 
     It is an entry of its own in torch's FX graph cache: torch's AOTAutograd cache refers to its entries by key, and the
     one of the code alone runs on CPU tensors.
     """
 
     results: Results
+    ops: GraphOps
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
+        self.ops.count()
         return _run(super().__call__, self.results, inputs)
 
 
-def host_code(code: Any, results: Results, example_inputs: Sequence[Any]) -> Any:
+def host_code(code: Any, results: Results, ops: GraphOps, example_inputs: Sequence[Any]) -> Any:
     """``code`` for tensors of the device; changed in place, as Inductor has made it for this graph alone."""
     if not isinstance(code, CompiledFxGraph):  # a graph without an operator is a function
         return _boxed(code, results)
     code.__class__ = HostCode
     code.results = results
+    code.ops = ops
     if code._fx_graph_cache_key is not None:  # None where the caches are off, or the graph is one they don't take
         code._fx_graph_cache_key = _key(code)
         if not os.path.isdir(FxGraphCache._get_tmp_dir_for_key(code._fx_graph_cache_key)):
@@ -41,8 +45,8 @@ def host_code(code: Any, results: Results, example_inputs: Sequence[Any]) -> Any
 
 
 def _key(code: HostCode) -> str:
-    """Of the code's own key, the guards it holds under, and where its results go."""
-    parts = f"accelplug {code._fx_graph_cache_key} {code.guards_expr} {code.results}"
+    """Of the code's own key, the guards it holds under, where its results go, and what is counted."""
+    parts = f"accelplug {code._fx_graph_cache_key} {code.guards_expr} {code.results} {code.ops.ops}"
     return f"f{hashlib.sha256(parts.encode()).hexdigest()}"
 
 

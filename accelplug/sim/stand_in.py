@@ -5,11 +5,16 @@ from __future__ import annotations
 import time
 
 from accelplug.errors import BadInputError
-from accelplug.sim import compiling, host_call, machine, sdk
+from accelplug.sim import compiling, fallbacks, host_call, machine, sdk
 from accelplug.sim.profile import Profile
 from accelplug.specs import DeviceSpec, Host, Probe, RanOn, StandIn, Verdict
 
-SIMULATED = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile, on_host=host_call.on_host)
+SIMULATED = StandIn(
+    lowered_on="cpu",
+    inner_compile=compiling.inner_compile,
+    on_host=host_call.on_host,
+    fallbacks=fallbacks.SOURCE,
+)
 
 
 def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:

@@ -5,7 +5,8 @@ from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
-from accelplug.specs.fallback import FallbackSource, OpCount
+from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers, Watcher
+from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
 from accelplug.specs.op_explanation import KernelOutcome, OpExplanation, Outcome
@@ -15,6 +16,7 @@ from accelplug.specs.selection import Candidate, Explanation, Selection
 from accelplug.specs.stand_in import StandIn
 
 __all__ = [
+    "Budget",
     "Candidate",
     "Capabilities",
     "CompilerSpec",
@@ -22,6 +24,8 @@ __all__ = [
     "Decompositions",
     "DeviceSpec",
     "Explanation",
+    "FallbackReport",
+    "FallbackRow",
     "FallbackSource",
     "Feature",
     "Host",
@@ -38,6 +42,8 @@ __all__ = [
     "Selection",
     "StandIn",
     "TensorRule",
+    "Transfers",
     "Verdict",
+    "Watcher",
     "Worker",
 ]

@@ -1,10 +1,11 @@
-"""What compiles for a simulated device, and runs in the place of its kernels."""
+"""What is underneath a simulated device: it compiles, runs in the place of kernels, and counts fallbacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from accelplug.specs.fallback import FallbackSource
 from accelplug.specs.record import Record
 
 
@@ -14,8 +15,10 @@ class StandIn(Record):
     ``inner_compile`` is an argument of ``torch._inductor.compile_fx.compile_fx``; None where the graph is such already.
     ``on_host`` turns a function of CPU tensors into one of the device's, without copying them. Where there is one, the
     references of kernels run in their place; None where the kernels themselves do.
+    ``fallbacks`` answers in the place of the backend's hook accelplug_fallbacks; None: the hook does.
     """
 
     lowered_on: str
     inner_compile: Callable[..., Any] | None = None
     on_host: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+    fallbacks: FallbackSource | None = None

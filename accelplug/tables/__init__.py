@@ -7,14 +7,12 @@ device while torch is imported), it belongs to the only backend that has that de
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
 from accelplug import settings
 from accelplug.errors import AccelplugError, CompileRefusedError
-from accelplug.plugins import Backend, discover
-from accelplug.specs import DeviceSpec, StandIn
-from accelplug.tables import brought, kernel_ops, scope
+from accelplug.plugins import Backend, ask, discover
+from accelplug.specs import DeviceSpec, FallbackSource, StandIn
+from accelplug.tables import brought, fallback, kernel_ops, scope
 from accelplug.tables.device import HOOKS, DeviceTables
 
 __all__ = ["DeviceTables", "live_names", "live_types", "make_live", "stand_in", "tables_for"]
@@ -26,15 +24,24 @@ _tables: dict[str, DeviceTables] = {}
 
 
 def make_live(spec: DeviceSpec) -> None:
-    """From now on the device type of ``spec`` is that backend's in this process, and its kernels run.
+    """From now on the device type of ``spec`` is that backend's in this process: its kernels run, its fallbacks count.
 
-    Raises BackendError for a kernel that could not work.
+    Raises BackendError where its hooks fail or bring what can't work, BadInputError where the settings ask what its SDK
+    can't do.
     """
     with _lock:
         _live[spec.torch_type] = spec.name
         backend = _backend(spec.torch_type)
         if backend is not None and backend.has(brought.HOOK):
             _tables_of(backend, spec.torch_type).kernels.dispatch()
+        fallback.begin(spec, _fallbacks(spec, backend))
+
+
+def _fallbacks(spec: DeviceSpec, backend: Backend | None) -> FallbackSource | None:
+    """How the device is asked: by its stand-in where it is simulated, else as its backend's hook says."""
+    if spec.stand_in is not None:
+        return spec.stand_in.fallbacks
+    return ask(backend, "accelplug_fallbacks", FallbackSource) if backend is not None else None
 
 
 def live_types() -> tuple[str, ...]:
@@ -47,24 +54,17 @@ def live_names() -> tuple[str, ...]:
     return tuple(sorted(_live.values()))
 
 
-def stand_in(
-    device_type: str,
-    lowered_on: str,
-    inner_compile: Callable[..., Any] | None = None,
-    on_host: Callable[..., Any] | None = None,
-) -> None:
-    """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
+def stand_in(device_type: str, underneath: StandIn) -> None:
+    """Graphs on ``device_type`` are compiled, and its kernels run, as ``underneath`` says: the simulator's way.
 
-    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``, and
-    ``on_host`` what runs the references of kernels in their place: see `StandIn`. Raises AccelplugError where the
-    tables of the device are built already: graphs may have been compiled with them.
+    Raises AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
     """
     with _lock:
         if any(built.device_type == device_type for built in _tables.values()):
             raise AccelplugError(
                 f"the tables of {device_type} are built already; a stand-in comes before the first graph"
             )
-        _stand_ins[device_type] = StandIn(lowered_on=lowered_on, inner_compile=inner_compile, on_host=on_host)
+        _stand_ins[device_type] = underneath
 
 
 def tables_for(device_type: str) -> DeviceTables | None:
@@ -112,3 +112,4 @@ def forget() -> None:
         _live.clear()
         _stand_ins.clear()
         _tables.clear()
+        fallback.forget()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import activation, compiled, http, kernels, offline, padding, peers, selection
+from benchmarks.suites import activation, compiled, fallbacks, http, kernels, offline, padding, peers, selection
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
@@ -11,6 +11,7 @@ SUITES: dict[str, Suite] = {
         selection.SUITE,
         activation.SUITE,
         kernels.SUITE,
+        fallbacks.SUITE,
         compiled.SUITE,
         padding.SUITE,
         offline.SUITE,

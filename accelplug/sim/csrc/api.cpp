@@ -7,7 +7,9 @@
 #include "dtypes.h"
 #include "faults.h"
 #include "generator.h"
+#include "graphs.h"
 #include "host_memory.h"
+#include "ledger.h"
 #include "ownership.h"
 #include "registration.h"
 #include "shutdown.h"
@@ -105,9 +107,19 @@ void define(torch::Library& library) {
   library.def("reset_counters() -> ()", [] {
     reset_counters();
     reset_transfers();
+    ledger::reset_budgets();
   });
-  library.def("forbid_fallback(bool forbidden) -> ()", &forbid_fallback);
+  library.def("forbid_fallback(bool forbidden) -> ()", &ledger::forbid);
+  library.def("add_budget(str pattern, int calls, int bytes) -> int", &ledger::add_budget);
+  library.def("remove_budget(int number) -> ()", &ledger::remove_budget);
   library.def("measure_time(bool on) -> ()", &measure_time);
+  library.def("add_graph(str[] ops, int[] numbers, str[] sites) -> int", &graphs::add);
+  library.def("count_graph(int number) -> ()", &graphs::count);
+
+  // Python's part of the account: it gives these kernels, and says so with listen.
+  library.def("fallback_noticed(str op, int device, int calls, bool first, str site) -> ()");
+  library.def("fallback_refused(str op, int device, int budget, int spent, str site) -> ()");
+  library.def("listen(bool on) -> ()", &ledger::listen);
 }
 
 } // namespace

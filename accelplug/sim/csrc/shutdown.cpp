@@ -1,9 +1,9 @@
 #include "shutdown.h"
 
 #include "allocator.h"
-#include "counters.h"
 #include "device.h"
 #include "faults.h"
+#include "ledger.h"
 #include "ownership.h"
 
 #include <ATen/core/Tensor.h>
@@ -26,7 +26,7 @@ void settle_autograd() {
   faults::arm(0, 0);
   set_memory(0, 1);
   ownership::set({});
-  forbid_fallback(false);
+  ledger::end();
   auto passes = std::async(std::launch::async, [] { // a thread, whose exceptions get() passes on
     for (int device = 0; device < device_count(); device++) {
       one_more_pass(static_cast<c10::DeviceIndex>(device));

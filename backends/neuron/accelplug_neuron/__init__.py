@@ -9,6 +9,7 @@ from accelplug.specs import (
     Constraints,
     Decompositions,
     DeviceSpec,
+    FallbackSource,
     Kernel,
     Probe,
     RanOn,
@@ -68,3 +69,10 @@ def accelplug_constraints(probe: Probe) -> Constraints:
 @hookimpl
 def accelplug_capabilities(probe: Probe) -> Capabilities:
     return limits.capabilities()
+
+
+@hookimpl
+def accelplug_fallbacks() -> FallbackSource:
+    from accelplug_neuron.fallbacks import source
+
+    return source()
