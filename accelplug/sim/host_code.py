@@ -16,7 +16,7 @@ from accelplug.sim.host_graph import Results
 
 
 class HostCode(CompiledFxGraph):  # type: ignore[misc]
-    """Inductor's code for the CPU, which takes and gives tensors of the device, as ``results`` says; counts its ``ops``.
+    """Inductor's code for the CPU, which takes and gives tensors of the device, as ``results`` says, counting ``ops``.
 
     It is an entry of its own in torch's FX graph cache: torch's AOTAutograd cache refers to its entries by key, and the
     one of the code alone runs on CPU tensors.
