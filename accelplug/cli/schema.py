@@ -9,10 +9,16 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
 from accelplug.specs import Explanation, Selection
 
-OUTPUTS: dict[str, type[BaseModel]] = {"devices": Selection, "explain": Explanation, "doctor": Report}
+OUTPUTS: dict[str, type[BaseModel]] = {
+    "devices": Selection,
+    "explain": Explanation,
+    "doctor": Report,
+    "conform": ConformanceReport,
+}
 
 
 def schema() -> dict[str, Any]:

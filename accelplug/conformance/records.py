@@ -118,6 +118,10 @@ class ConformanceReport(Record):
                 return found
         raise KeyError(area)
 
+    def has(self, area: str) -> bool:
+        """Whether the area was examined."""
+        return any(found.name == area for found in self.areas)
+
     def wrong(self) -> tuple[Check, ...]:
         """The checks that failed or ended in an error."""
         return tuple(check for area in self.areas for check in area.checks if check.outcome.wrong)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from accelplug import api, settings
 from accelplug.activation import Device
-from accelplug.errors import UnknownDeviceError
+from accelplug.errors import BadInputError, did_you_mean
 from accelplug.plugins import Backend, ask, discover
 from accelplug.probing import probe
 from accelplug.specs import Candidate, Capabilities, Constraints, DeviceSpec, Host, Probe
@@ -60,10 +60,11 @@ class Subject:
 
 
 def subject(name: str, quick: bool = False) -> Subject:
-    """Finds the backend and asks its probe. Raises UnknownDeviceError for a name that no backend has."""
+    """Finds the backend and asks its probe. Raises BadInputError for a name that no backend has."""
     values = settings.read().values
     known = discover(values.backends, values.simulate)
     for backend in known:
         if backend.name == name:
             return Subject(backend, probe(backend, values, Host()), quick)
-    raise UnknownDeviceError(name, [backend.name for backend in known], "accelplug conform")
+    names = [backend.name for backend in known]
+    raise BadInputError(f"unknown backend {name!r}{did_you_mean(name, names)}; known: {', '.join(names)}")

@@ -38,8 +38,8 @@ def run(
 
     ``only`` are shell patterns of names of checks (in the area `ops` these are operators). ``quick`` runs a sample.
     ``jobs`` is how many processes work at a time: as many as there are cores unless given, one where the device can be
-    open in one process only. Raises UnknownDeviceError for a name that no backend has, BadInputError for an area that
-    doesn't exist and for patterns that no check matches.
+    open in one process only. Raises BadInputError for a name that no backend has, an area that doesn't exist, and for
+    patterns that no check matches.
     """
     wanted = _find(areas)
     started, since = datetime.now(timezone.utc), time.perf_counter()
