@@ -18,7 +18,8 @@ from accelplug.conformance import AreaReport, Check, ConformanceReport, Outcome
 from accelplug.conformance.summary import OPS, headline, ops_line, provenance
 
 STYLES = {Outcome.passed: "green", Outcome.failed: "bold red", Outcome.error: "bold red", Outcome.skipped: "yellow"}
-MOST_SKIPPED = 12  # reasons that are listed; the JSON has all
+MOST_WRONG = 20  # checks that are listed
+MOST_SKIPPED = 12  # reasons that are listed
 
 
 class Progress:
@@ -57,9 +58,15 @@ def report(out: Console, found: ConformanceReport) -> None:
     if found.has(OPS):
         out.print()
         out.print(Text(ops_line(found)))
-    for check in found.wrong():
+    wrong = found.wrong()
+    for check in wrong[:MOST_WRONG]:
         out.print()
         _wrong(out, check)
+    if len(wrong) > MOST_WRONG:
+        out.print()
+        out.print(
+            Text(f"… and {len(wrong) - MOST_WRONG} more: --html shows them all, and --json has them", style="bold")
+        )
     _left_out(out, found)
 
 
@@ -107,7 +114,7 @@ def _left_out(out: Console, found: ConformanceReport) -> None:
         return
     out.print()
     out.print(Text("left out", style="bold"))
-    for (area, why), number in [*reasons.items()][:MOST_SKIPPED]:
-        out.print(Text(f"  {area}: {number} × {why}" if number > 1 else f"  {area}: {why}"))
+    for (name, why), number in [*reasons.items()][:MOST_SKIPPED]:
+        out.print(Text(f"  {name}: {number} × {why}" if number > 1 else f"  {name}: {why}"))
     if len(reasons) > MOST_SKIPPED:
         out.print(Text(f"  … and {len(reasons) - MOST_SKIPPED} more reasons: --json has them all"))

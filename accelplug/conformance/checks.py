@@ -4,8 +4,8 @@
     def the_device_count_is_the_probes(subject: Subject) -> None:
         expect(torch.accelerator.device_count() == subject.candidate.count, "…")
 
-It may return what it measured. `Skip` leaves it out with a reason; AssertionError means that the device does something
-else than it should; any other exception, or a crash, is an error.
+It may return what it measured, or a `Result`. `Skip` leaves it out with a reason; AssertionError means that the device
+does something else than it should; any other exception, or a crash, is an error.
 """
 
 from __future__ import annotations
@@ -15,9 +15,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from accelplug.conformance.records import Outcome
 from accelplug.conformance.subject import Subject
 
-Function = Callable[[Subject], "dict[str, Any] | None"]
+Function = Callable[[Subject], "dict[str, Any] | Result | None"]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a check returns that has measured something also where it doesn't pass."""
+
+    outcome: Outcome
+    why: str
+    data: dict[str, Any]
 
 
 class Skip(Exception):  # noqa: N818

@@ -38,8 +38,12 @@ def close(got: Any, wanted: Any, subject: Subject) -> None:
 
 def same_numbers(got: torch.Tensor, wanted: torch.Tensor) -> None:
     """As ``close``, wherever the tensors are."""
-    tolerance = TOLERANCES.get(wanted.dtype, 1e-4)
-    torch.testing.assert_close(got.cpu(), wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+    tolerance = TOLERANCES.get(wanted.dtype, TOLERANCES[torch.float32])
+    torch.testing.assert_close(got.cpu(), wanted, rtol=tolerance, atol=tolerance, equal_nan=True, msg=_in_a_line)
+
+
+def _in_a_line(text: str) -> str:
+    return "; ".join(line.strip(" .!") for line in text.splitlines() if line.strip())
 
 
 def same(subject: Subject, function: Callable[..., Any], *inputs: torch.Tensor) -> None:

@@ -16,7 +16,7 @@ import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
 from accelplug.conformance.checks import Skip, expect
-from accelplug.conformance.comparing import TOLERANCES
+from accelplug.conformance.comparing import same_numbers
 
 SAMPLES = 4
 NEEDS = "expecttest"  # torch.testing._internal imports it; it doesn't come with torch
@@ -97,7 +97,7 @@ class Comparison:
                 continue
             try:
                 there = _moved(sample, self._to_device)
-                got = run(lambda there=there: compute(op, *there))
+                got = run(functools.partial(compute, op, *there))
             except Exception as error:
                 if REFUSED_BY_PYTORCH.get(op.name, "\0") in str(error):
                     continue
@@ -123,16 +123,11 @@ class Comparison:
             if isinstance(right, torch.Tensor):
                 on_device = ours.device.type == self.device or not right.numel() or op.name == "item"
                 expect(on_device, f"the result is on {ours.device}")
-                _close(ours, right)
+                same_numbers(ours, right)
 
     def _compare_gradients(self, op: Any, got: Any, wanted: Any) -> None:
         expect(got is not None, "there is no gradient")
-        _close(got, wanted)
-
-
-def _close(got: torch.Tensor, wanted: torch.Tensor) -> None:
-    tolerance = TOLERANCES.get(wanted.dtype, TOLERANCES[torch.float32])
-    torch.testing.assert_close(got.cpu(), wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+        same_numbers(got, wanted)
 
 
 def _moved(sample: Any, convert: Callable[[Any], Any]) -> tuple[Any, Any, Any]:

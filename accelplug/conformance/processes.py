@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -31,34 +32,57 @@ class Stopped(Exception):  # noqa: N818
     """The process ended, or was ended, before it was done."""
 
 
-def run(task: Task, planned: Callable[[int], None], seen: Seen) -> list[Check]:
-    """All checks of the task. ``planned`` is told how many there are, ``seen`` each one when it has ended."""
-    checks: list[Check] = []
+class Crew:
+    """Runs tasks, from several threads at a time if need be, until it is told to `stop`."""
 
-    def add(check: Check) -> None:
-        checks.append(check)
-        seen(check)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._stopped = False
+        self._at_work: set[_Process] = set()
 
-    announced = False
-    for _ in range(MOST_CRASHES):
-        process = _Process(task)
-        try:
-            plan = process.plan()
-            if not announced:
-                planned(len(plan))
-                announced = True
-            process.follow(plan, add)
-            return checks
-        except Stopped as stopped:
-            add(_crash(task, process, str(stopped)))
-            if process.checking is None:
-                return checks  # it doesn't start, or doesn't end: nothing is left to go on with
-            task = task.model_copy(update={"done": tuple(check.name for check in checks)})
-        finally:
-            process.kill()
-    why = f"given up after {MOST_CRASHES} crashes; the checks behind the last one were not run"
-    add(Check(area=task.area, name="the checks can be run", outcome=Outcome.error, why=why))
-    return checks
+    def run(self, task: Task, planned: Callable[[int], None], seen: Seen) -> list[Check]:
+        """All checks of the task. ``planned`` is told how many there are, ``seen`` each one when it has ended."""
+        checks: list[Check] = []
+
+        def add(check: Check) -> None:
+            checks.append(check)
+            seen(check)
+
+        for attempt in range(MOST_CRASHES):
+            process = self._start(task)
+            try:
+                plan = process.plan()
+                if attempt == 0:
+                    planned(len(plan))
+                process.follow(plan, add)
+                return checks
+            except Stopped as stopped:
+                add(_crash(task, process, str(stopped)))
+                if process.checking is None:
+                    return checks  # it doesn't start, or doesn't end: nothing is left to go on with
+                task = task.model_copy(update={"done": tuple(check.name for check in checks)})
+            finally:
+                process.kill()
+                with self._lock:
+                    self._at_work.discard(process)
+        why = f"given up after {MOST_CRASHES} crashes; the checks behind the last one were not run"
+        add(Check(area=task.area, name="the checks can be run", outcome=Outcome.error, why=why))
+        return checks
+
+    def stop(self) -> None:
+        """Ends what is at work. `run` raises KeyboardInterrupt in the threads that go on to a further process."""
+        with self._lock:
+            self._stopped = True
+            for process in self._at_work:
+                process.kill()
+
+    def _start(self, task: Task) -> _Process:
+        with self._lock:
+            if self._stopped:
+                raise KeyboardInterrupt
+            process = _Process(task)
+            self._at_work.add(process)
+            return process
 
 
 def _crash(task: Task, process: _Process, why: str) -> Check:
@@ -80,7 +104,7 @@ class _Process:
         self.checking: str | None = None
         self.ready = False
         self.since = time.perf_counter()
-        self._noise: IO[bytes] = tempfile.TemporaryFile()
+        self._noise: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             [sys.executable, "-c", WORKER, task.model_dump_json(), *sys.path],
             stdin=subprocess.DEVNULL,
@@ -109,15 +133,21 @@ class _Process:
             else:
                 break
         self.since = time.perf_counter()
-        try:
-            code = self._process.wait(END_LIMIT)
-        except subprocess.TimeoutExpired:
-            raise Stopped(f"the process didn't end within {END_LIMIT:g} s of its last check") from None
-        if code:
+        if self._read(END_LIMIT):
+            raise Stopped("the process said more after its end")
+        if code := self._end():
             raise Stopped(f"after its last check {ended(code)}")
 
     def _next(self, limit: float) -> dict[str, Any]:
-        """The next event. Raises Stopped where none comes within the limit: then the process is killed."""
+        """The next event. Raises Stopped where the process ends instead."""
+        line = self._read(limit)
+        if not line:
+            raise Stopped(ended(self._end()))
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+    def _read(self, limit: float) -> bytes:
+        """The next line, "" where the process has ended. Raises Stopped where neither comes within the limit."""
         assert self._process.stdout is not None
         overrun = threading.Event()
 
@@ -131,12 +161,14 @@ class _Process:
             line = self._process.stdout.readline()
         finally:
             watchdog.cancel()
-        if line:
-            event: dict[str, Any] = json.loads(line)
-            return event
         if overrun.is_set():
             raise Stopped(f"took longer than {limit:g} s and was stopped")
-        raise Stopped(ended(self._process.wait()))
+        return line
+
+    def _end(self) -> int:
+        """The code of a process that is ending, after an end to what it has started and left behind."""
+        self.kill()
+        return int(self._process.wait())
 
     def last_words(self) -> str:
         """The last lines of what the process wrote to standard error, as a paragraph of its own."""
@@ -145,12 +177,10 @@ class _Process:
         return "\n" + "\n".join(lines) if lines else ""
 
     def kill(self) -> None:
-        """Ends the process and what it has started, where anything is left of them."""
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self._process.wait()
+        """Ends the process and what it has started. One that is ending by itself keeps its own code."""
+        if self._process.returncode is None:  # else its number may be another's by now
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def ended(code: int) -> str:

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
 
 import accelplug
-from accelplug.conformance import areas, processes
-from accelplug.conformance.areas import Area
+from accelplug.conformance.areas import Area, find
+from accelplug.conformance.processes import Crew
 from accelplug.conformance.records import AreaReport, Check, ConformanceReport, Outcome
 from accelplug.conformance.subject import Subject, subject
 from accelplug.conformance.task import Task
@@ -22,6 +22,7 @@ from accelplug.specs import Host
 Progress = Callable[[str, int, int], None]
 """Called with an area's name, the number of checks that have ended since, and of those that were planned since."""
 
+USABLE = "the device is usable"
 MOST_JOBS = 8  # processes at a time; each imports torch, and may hold a device
 
 
@@ -41,7 +42,7 @@ def run(
     open in one process only. Raises BadInputError for a name that no backend has, an area that doesn't exist, and for
     patterns that no check matches.
     """
-    wanted = _find(areas)
+    wanted = find(areas)
     started, since = datetime.now(timezone.utc), time.perf_counter()
     examined = subject(device, quick)
     if examined.candidate.usable:
@@ -76,16 +77,14 @@ def run(
     )
 
 
-def _find(wanted: Sequence[str]) -> tuple[Area, ...]:
-    return areas.find(wanted)
-
-
 def _unusable(area: Area, examined: Subject) -> Check:
     """What an area says of a device that can't be used: its probe is at fault, or the machine; the rest is left out."""
     candidate = examined.candidate
     why = f"{candidate.verdict}: {candidate.reason}"
     if area.name == "probe":
-        return Check(area=area.name, name="the device is usable", outcome=Outcome.failed, why=why, remedy=candidate.remedy)
+        return Check(
+            area=area.name, name="the device is usable", outcome=Outcome.failed, why=why, remedy=candidate.remedy
+        )
     return Check(area=area.name, name="the device is usable", outcome=Outcome.skipped, why=why)
 
 
@@ -110,16 +109,21 @@ def _run(
     ]
 
     def work(task: Task) -> list[Check]:
-        return processes.run(
+        return crew.run(
             task,
             planned=lambda number: progress(task.area, 0, number),
             seen=lambda check: progress(task.area, 1, 0),
         )
 
+    crew = Crew()
     found: dict[str, list[Check]] = {area.name: [] for area in wanted}
     with ThreadPoolExecutor(at_a_time, thread_name_prefix="accelplug-conform") as pool:
-        for task, checks in zip(tasks, pool.map(work, tasks), strict=True):
-            found[task.area] += checks
+        try:
+            for task, checks in zip(tasks, pool.map(work, tasks), strict=True):
+                found[task.area] += checks
+        except BaseException:
+            crew.stop()
+            raise
     return found
 
 

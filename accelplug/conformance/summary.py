@@ -46,14 +46,12 @@ def _ran_on(report: ConformanceReport) -> str:
 
 
 def way(check: Check, direction: str) -> str:
-    """How one operator went, ``forward`` or ``backward``: a key of `WAYS`, or "none" where there is nothing to say."""
-    if check.outcome is Outcome.error:
-        return "error" if direction == "forward" or "backward" in check.why else "none"
-    if check.outcome is Outcome.failed:
-        backward = check.why.startswith("backward")
-        return "wrong" if backward == (direction == "backward") else "none"
-    if check.outcome is Outcome.skipped:
-        return "refused" if direction == "forward" and check.why.startswith("refused") else "none"
+    """How one operator went, ``forward`` or ``backward``: a key of `WAYS`, or "none" where there is nothing to say.
+
+    A process that crashed leaves no data: that is an error of the forward direction, where it is looked for first.
+    """
+    if not check.data and check.outcome.wrong:
+        return "error" if direction == "forward" else "none"
     return str(check.data.get(direction, "none"))
 
 

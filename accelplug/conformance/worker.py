@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from accelplug.conformance.areas import Area, find
-from accelplug.conformance.checks import NamedCheck, Skip
+from accelplug.conformance.checks import NamedCheck, Result, Skip
 from accelplug.conformance.records import Check, Outcome
 from accelplug.conformance.subject import Subject, subject
 from accelplug.conformance.task import Task
@@ -65,7 +65,11 @@ def _run(area: Area, check: NamedCheck, examined: Subject) -> Check:
     started = time.perf_counter()
     outcome, why, data = Outcome.passed, "", {}
     try:
-        data = check.function(examined) or {}
+        found = check.function(examined)
+        if isinstance(found, Result):
+            outcome, why, data = found.outcome, _shortened(found.why), found.data
+        else:
+            data = found or {}
     except Skip as skip:
         outcome, why = Outcome.skipped, str(skip)
     except AssertionError as error:

@@ -38,7 +38,8 @@ def _device_index(subject: Subject) -> None:
     before = ask.current_device_index()
     for index in range(ask.device_count()):
         with ask.device_index(index):
-            expect(ask.current_device_index() == index, f"inside device_index({index}) it is {ask.current_device_index()}")
+            current = ask.current_device_index()
+            expect(current == index, f"inside device_index({index}) it is {current}")
             made = torch.empty(1, device=subject.type)
             expect(made.device.index == index, f"inside device_index({index}) a tensor is made on {made.device}")
     expect(ask.current_device_index() == before, "the index is not restored")

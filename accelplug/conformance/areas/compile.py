@@ -1,4 +1,4 @@
-"""``torch.compile(backend="accelplug")`` gives what eager gives on the CPU, compiles once, and refuses what it can't do."""
+"""``torch.compile(backend="accelplug")`` gives what eager gives on the CPU, and refuses what it can't do."""
 
 from __future__ import annotations
 
@@ -139,7 +139,11 @@ def every_shape_of_a_device_with_static_shapes_is_compiled_anew_and_symbolic_one
         close(dynamic(numbers(subject, size).to(subject.type)), function(numbers(subject, size)), subject)
 
 
-@check("let the compiler's code be pickled into torch's caches, and put no address or time into the graph", limit=LIMIT, quick=False)
+@check(
+    "let the compiler's code be pickled into torch's caches, and put no address or time into the graph",
+    limit=LIMIT,
+    quick=False,
+)
 def a_second_process_finds_the_graphs_in_torchs_caches(subject: Subject) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         runs = [

@@ -72,7 +72,7 @@ def checks(subject: Subject) -> list[NamedCheck]:
     return [*CHECKS, *of_ops]  # type: ignore[name-defined]  # noqa: F821
 
 
-class _Recorder(TorchDispatchMode):
+class _Recorder(TorchDispatchMode):  # type: ignore[misc]
     """Keeps the calls of one operator: arguments before the call, and its results."""
 
     def __init__(self, op: Any) -> None:

@@ -16,7 +16,9 @@ from accelplug.specs.capabilities import Feature
 RANKS = 2
 LIMIT = 50.0  # seconds for the two to do all
 TRAINING = "data_parallel_training"
-REMEDY = "register the collective with the backend that DeviceSpec.distributed_backend names; or leave it out of Capabilities.collectives"
+REMEDY = (
+    "look at the collective in the backend that DeviceSpec.distributed_backend names, or leave it out of Capabilities"
+)
 
 # One of two processes. Each collective is a function; what it returns is compared with what is right for the rank.
 MEMBER = """

@@ -1,7 +1,8 @@
 """Each operator that PyTorch has samples of gives on the device what it gives on the CPU, forward and backward.
 
-The data of each check says who ran it: ``native`` (the device), ``fallback`` (some of it the CPU, which is allowed and
-counted), ``right`` (nobody counts), ``refused`` (a dtype that the device doesn't hold), ``none`` (no gradient).
+The data of each check says how that went: ``native`` (the device ran it), ``fallback`` (the CPU ran some of it, which
+is allowed and counted), ``right`` (nobody counts), ``refused`` (for a dtype that the device doesn't hold), ``wrong``,
+``error``, or ``none`` (the CPU has nothing to compare with, or there is no gradient).
 """
 
 from __future__ import annotations
@@ -11,13 +12,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from accelplug.conformance import counting
-from accelplug.conformance.checks import NamedCheck, Skip
+from accelplug.conformance.checks import NamedCheck, Result, Skip
 from accelplug.conformance.comparing import dtype_of
 from accelplug.conformance.dtypes import names_a_dtype
 from accelplug.conformance.opinfo import Comparison, Refused, operators, samples
+from accelplug.conformance.records import Outcome
 from accelplug.conformance.subject import Subject
 from accelplug.specs import FallbackSource
 from accelplug.specs.capabilities import Feature
@@ -43,55 +43,58 @@ def _left_out(why: str, subject: Subject) -> None:
     raise Skip(why)
 
 
-def _check(op: Any, counts: FallbackSource | None, subject: Subject) -> dict[str, Any]:
+def _check(op: Any, counts: FallbackSource | None, subject: Subject) -> Result:
     dtype = dtype_of(subject)
     comparison = Comparison(subject.type, lambda error: names_a_dtype(subject, error))
     given = samples(op, dtype)
-    data: dict[str, Any] = {"dtype": str(dtype).removeprefix("torch.")}
+    ways = {"forward": comparison.forward}
+    if op.supports_autograd and not subject.cannot(Feature.training):
+        ways["backward"] = comparison.backward
+    data: dict[str, Any] = {"dtype": str(dtype).removeprefix("torch."), "backward": "none"}
+    said: list[str] = []
+    fell_back: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        data["forward"] = _way(comparison.forward, op, given, counts, data)
-        trains = op.supports_autograd and not subject.cannot(Feature.training)
-        data["backward"] = _way(comparison.backward, op, given, counts, data, "backward: ") if trains else "none"
-    if data["forward"] == "refused":
-        raise Skip(f"refused: {data['said']}")
-    return data
+        for direction, compare in ways.items():
+            data[direction], why = _way(compare, op, given, counts, fell_back)
+            said += [f"{direction}: {why}"] if why else []
+    if fell_back:
+        data["fell_back"] = sorted(fell_back)
+    return Result(_outcome(data), "; ".join(said), data)
+
+
+def _outcome(data: dict[str, Any]) -> Outcome:
+    ways = {data["forward"], data["backward"]}
+    if "error" in ways:
+        return Outcome.error
+    if "wrong" in ways:
+        return Outcome.failed
+    return Outcome.skipped if ways <= {"refused", "none"} else Outcome.passed
 
 
 def _way(
-    compare: Callable[..., int],
-    op: Any,
-    given: list[Any],
-    counts: FallbackSource | None,
-    data: dict[str, Any],
-    prefix: str = "",
-) -> str:
-    """How the operator came by its right results. Raises AssertionError where they aren't."""
-    fell_back: set[str] = set()
-    counted = True
+    compare: Callable[..., int], op: Any, given: list[Any], counts: FallbackSource | None, fell_back: set[str]
+) -> tuple[str, str]:
+    """How one direction of the operator went, and what was said about it; adds to what fell back."""
+    here: set[str] = set()
 
     def run(compute: Callable[[], Any]) -> Any:
-        nonlocal counted
         fallbacks = counting.start(counts)
         result = compute()
-        found = fallbacks()
-        counted = counted and found is not None
-        fell_back.update(found or ())
+        here.update(fallbacks() or ())
         return result
 
     try:
         compared = compare(op, given, run)
     except Refused as refused:
-        data.setdefault("said", str(refused))
-        return "refused"
+        return "refused", f"refused: {refused}"
     except AssertionError as error:
-        raise AssertionError(f"{prefix}{error}") from None
-    except torch.OutOfMemoryError:
-        raise
+        return "wrong", str(error)
     except Exception as error:
-        raise RuntimeError(f"{prefix}{type(error).__name__}: {error}") from error
+        return "error", f"{type(error).__name__}: {error}"
+    fell_back |= here
     if not compared:
-        return "none"
-    if fell_back:
-        data["fell_back"] = sorted({*data.get("fell_back", ()), *fell_back})
-    return ("fallback" if fell_back else "native") if counted else "right"
+        return "none", ""
+    if counts is None:
+        return "right", ""
+    return ("fallback" if here else "native"), ""

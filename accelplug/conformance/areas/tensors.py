@@ -1,28 +1,23 @@
-"""Tensors at the edges: every layout gives right values or is refused, and dtypes are what the constraints say. (C15)"""
+"""Tensors at the edges: a layout gives right values or is refused; dtypes are what the constraints say. (C15)"""
 
 from __future__ import annotations
 
 import functools
-import re
 import warnings
-from collections.abc import Callable
 
 import torch
 
-from accelplug.conformance.checks import NamedCheck, Skip, check, expect
+from accelplug.conformance.checks import Function, NamedCheck, check, expect
 from accelplug.conformance.comparing import numbers, same
+from accelplug.conformance.dtypes import NAMES as DTYPES
+from accelplug.conformance.dtypes import names
 from accelplug.conformance.subject import Subject
 
-DTYPES = (
-    *("bool", "uint8", "int8", "int16", "int32", "int64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
-    *("float8_e4m3fn", "float8_e5m2"),
-)
 LAYOUT = "copy such a tensor before the kernel that can't take it, or refuse it by name; never read past its start"
 DTYPE = "refuse it with an error that names the dtype, or take it into the constraints"
 
 
-def case(function: Callable[[Subject], None]) -> Callable[[Subject], None]:
+def case(function: Function) -> Function:
     return check(LAYOUT)(function)
 
 
@@ -153,7 +148,7 @@ def checks(subject: Subject) -> list[NamedCheck]:
 
 
 def _dtype(name: str, subject: Subject) -> dict[str, str]:
-    """A dtype that the constraints name computes as on the CPU; another is refused by name, or is right all the same."""
+    """A dtype that the constraints name is held; another is refused by name. Without constraints either is right."""
     rules = subject.constraints
     dtype = getattr(torch, name)
     source = torch.tensor([1, 0, 1, 1]).to(dtype)
@@ -164,7 +159,7 @@ def _dtype(name: str, subject: Subject) -> dict[str, str]:
             made = torch.zeros(4, dtype=dtype, device=subject.type)
     except (TypeError, RuntimeError, NotImplementedError) as error:
         expect(not (rules.dtypes and rules.holds(name)), f"the constraints name {name}, and it is refused: {error}")
-        expect(_names(name, str(error)), f"{name} is refused, and the error doesn't say so: {error}")
+        expect(names(str(error), name), f"{name} is refused, and the error doesn't say so: {error}")
         return {"held": "no", "said": str(error).splitlines()[0]}
     expect(there.dtype is dtype and made.dtype is dtype, f"{name} became {there.dtype} under another name")
     if rules.dtypes and not rules.holds(name):
@@ -173,10 +168,3 @@ def _dtype(name: str, subject: Subject) -> dict[str, str]:
     wanted = torch.cat([source, torch.zeros(4, dtype=dtype)])[1::2]
     expect(_bits(joined.cpu()) == _bits(wanted), f"cat and a slice of {name} give other values than on the CPU")
     return {"held": rules.casts.get(name, name)}
-
-
-def _names(name: str, message: str) -> bool:
-    """Whether an error says which dtype it is about, in torch's spelling or C++'s."""
-    scalar = {"float64": "double", "float16": "half", "float32": "float", "int64": "long", "bool": "bool"}.get(name, name)
-    squeezed = re.sub(r"[_ ]", "", message).lower()
-    return name.replace("_", "") in squeezed or scalar in squeezed
