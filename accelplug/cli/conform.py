@@ -76,7 +76,7 @@ def conform(
 def _check_writable(html: Path) -> None:
     """Raises BadInputError before minutes of work, not after."""
     if find_spec("jinja2") is None:
-        raise BadInputError("--html needs the package jinja2: pip install 'accelplug[report]'")
+        raise BadInputError("--html needs the package jinja2: pip install 'accelplug[conform]'")
     if not html.absolute().parent.is_dir():
         raise BadInputError(f"--html {html}: there is no folder {html.absolute().parent}")
 

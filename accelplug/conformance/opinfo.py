@@ -42,7 +42,7 @@ class Refused(Exception):  # noqa: N818
 def operators(dtype: torch.dtype) -> dict[str, Any]:
     """PyTorch's operators with samples in ``dtype``, by name. Raises Skip where the samples can't be imported."""
     if find_spec(NEEDS) is None:
-        raise Skip(f"PyTorch's samples need the package {NEEDS!r}: pip install {NEEDS}")
+        raise Skip(f"PyTorch's samples need the package {NEEDS!r}: pip install 'accelplug[conform]', or {NEEDS} alone")
     from torch.testing._internal.common_methods_invocations import op_db
 
     return {name: op for name, op in _named(op_db) if dtype in op.supported_dtypes("cpu")}
