@@ -98,9 +98,15 @@ def _count(number: int, outcome: Outcome) -> Text:
 
 def _wrong(out: Console, check: Check) -> None:
     out.print(Text.assemble(("✗ ", "bold red"), (f"{check.area}: {check.name}", "bold")))
-    out.print(Padding(Text(check.why), (0, 0, 0, 2), expand=False))
+    _indented(out, *map(Text, check.why.splitlines()))
     if check.remedy:
-        out.print(Padding(Text.assemble(("what to do: ", "bold"), check.remedy), (0, 0, 0, 2), expand=False))
+        _indented(out, Text.assemble(("what to do: ", "bold"), check.remedy))
+
+
+def _indented(out: Console, *lines: Text) -> None:
+    """Each line by itself, as a block would be padded to its longest."""
+    for line in lines:
+        out.print(Padding(line, (0, 0, 0, 2), expand=False))
 
 
 def _left_out(out: Console, found: ConformanceReport) -> None:

@@ -6,8 +6,9 @@ import os
 import subprocess
 import sys
 
-from accelplug.conformance.checks import expect
+from accelplug.conformance.checks import Skip, expect
 from accelplug.conformance.processes import ended
+from accelplug.conformance.subject import Subject
 
 PRELUDE = "import sys; sys.path[:] = {path!r}\n"
 LIVE = "import accelplug, torch\nD = str(accelplug.select({name!r}))\n"
@@ -50,6 +51,13 @@ class Program:
 def output(code: str, *arguments: str, live: str = "", limit: float = 60.0, **environ: str) -> str:
     """Runs a program to its end, which has to be a good one; returns what it printed."""
     return Program(code, *arguments, live=live, **environ).output(limit)
+
+
+def beside(subject: Subject) -> str:
+    """The name of the device for a program that has it while this process does. Raises Skip where that can't be."""
+    if subject.exclusive:
+        raise Skip("the device can be open in one process only, and the one that checks has it")
+    return subject.name
 
 
 def _tail(noise: str) -> str:

@@ -46,6 +46,11 @@ class Subject:
     def capabilities(self) -> Capabilities:
         return ask(self.backend, "accelplug_capabilities", Capabilities, probe=self._probe) or Capabilities()
 
+    @property
+    def exclusive(self) -> bool:
+        """One process at a time may open a device. Any number may have a simulated one."""
+        return self.spec.exclusive and not self.candidate.simulated
+
     def cannot(self, feature: Feature) -> str:
         """Why the device can't do it, as its backend says; "" where it can."""
         return self.capabilities.cannot.get(feature, "")

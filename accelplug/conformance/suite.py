@@ -92,7 +92,7 @@ def _run(
     examined: Subject, wanted: Sequence[Area], only: tuple[str, ...], jobs: int | None, progress: Progress
 ) -> dict[str, list[Check]]:
     """The checks of each area, in the area's own order whatever ended first."""
-    at_a_time = jobs or (1 if examined.spec.exclusive else _cores())
+    at_a_time = jobs or (1 if examined.exclusive else _cores())
     threads = max(1, _cores() // at_a_time)
     tasks = [
         Task(

@@ -16,7 +16,7 @@ import accelplug
 from accelplug import tables
 from accelplug.conformance.checks import Skip, check, expect
 from accelplug.conformance.comparing import close, dtype_of, numbers
-from accelplug.conformance.programs import output
+from accelplug.conformance.programs import beside, output
 from accelplug.conformance.subject import Subject
 from accelplug.specs.capabilities import Feature
 
@@ -145,9 +145,10 @@ def every_shape_of_a_device_with_static_shapes_is_compiled_anew_and_symbolic_one
     quick=False,
 )
 def a_second_process_finds_the_graphs_in_torchs_caches(subject: Subject) -> dict[str, Any]:
+    name = beside(subject)
     with tempfile.TemporaryDirectory() as folder:
         runs = [
-            json.loads(output(CACHED, live=subject.name, limit=140, TORCHINDUCTOR_CACHE_DIR=folder).splitlines()[-1])
+            json.loads(output(CACHED, live=name, limit=140, TORCHINDUCTOR_CACHE_DIR=folder).splitlines()[-1])
             for _ in range(2)
         ]
     first, second = runs

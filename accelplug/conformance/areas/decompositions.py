@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from accelplug import tables
 from accelplug.conformance.checks import NamedCheck, Skip, check, expect
 from accelplug.conformance.opinfo import operators, samples
-from accelplug.conformance.programs import output
+from accelplug.conformance.programs import beside, output
 from accelplug.conformance.subject import Subject
 from accelplug.plugins import ask
 from accelplug.specs import Decompositions
@@ -58,7 +58,7 @@ def the_table_is_built_and_pytorchs_own_is_not_changed(subject: Subject) -> dict
 @check("hold nothing in a decomposition that differs between processes: addresses, sets, times")
 def another_process_has_the_same_fingerprint(subject: Subject) -> dict[str, Any]:
     here = _table(subject).fingerprint
-    there = output(FINGERPRINT, live=subject.name, PYTHONHASHSEED="1", limit=110).split()[-1]
+    there = output(FINGERPRINT, live=beside(subject), PYTHONHASHSEED="1", limit=110).split()[-1]
     expect(there == here, f"here it is {here}, in another process {there}")
     return {"fingerprint": here}
 

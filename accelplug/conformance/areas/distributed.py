@@ -108,6 +108,7 @@ COLLECTIVES = (
     *("all_reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce", "reduce_scatter_tensor"),
     *("gather", "scatter", "all_to_all_single", "send_and_recv", "barrier", TRAINING),
 )
+NEEDS = {"send_and_recv": {"send", "recv"}, TRAINING: {"all_reduce", "broadcast"}}  # where it isn't the name itself
 
 
 def checks(examined: Subject) -> list[NamedCheck]:
@@ -119,7 +120,7 @@ def _check(collective: str, examined: Subject) -> dict[str, Any]:
     spec = examined.spec
     if not spec.distributed_backend:
         raise Skip("DeviceSpec.distributed_backend is empty: several processes can't work together")
-    if spec.exclusive and examined.candidate.count < RANKS:
+    if examined.exclusive and examined.candidate.count < RANKS:
         raise Skip("the device can be open in one process only, and there is one")
     if reason := examined.cannot(Feature.eager_collectives):
         raise Skip(reason)
@@ -136,7 +137,7 @@ def _check(collective: str, examined: Subject) -> dict[str, Any]:
 
 def _offered(examined: Subject) -> tuple[str, ...]:
     offered = examined.capabilities.collectives
-    ours = COLLECTIVES if offered is None else tuple(name for name in COLLECTIVES if name in offered)
+    ours = [name for name in COLLECTIVES if offered is None or NEEDS.get(name, {name}) <= {*offered}]
     return tuple(name for name in ours if name != TRAINING or not examined.cannot(Feature.training))
 
 
@@ -144,12 +145,11 @@ def _offered(examined: Subject) -> tuple[str, ...]:
 def _answers(device: str, backend: str, collectives: tuple[str, ...]) -> list[tuple[dict[str, str], str]]:
     """For each rank what it says of each collective ("" where it is right), and how it ended."""
     examined = subject(device)
-    several = examined.candidate.count >= RANKS
     with tempfile.TemporaryDirectory() as folder:
         members = [
             Program(
                 MEMBER,
-                *(device, backend, str(rank), f"{folder}/meeting", str(rank * several), *collectives),
+                *(device, backend, str(rank), f"{folder}/meeting", str(_index(examined, rank)), *collectives),
                 **_environment(examined, rank),
             )
             for rank in range(RANKS)
@@ -161,6 +161,12 @@ def _answer(member: Program) -> tuple[dict[str, str], str]:
     said, end = member.until_the_end(LIMIT)
     lines = [json.loads(line) for line in said.splitlines() if line.startswith('{"name"')]
     return {line["name"]: line["said"] for line in lines}, end
+
+
+def _index(examined: Subject, rank: int) -> int:
+    """Which of the devices that its process sees a rank takes: each its own, where its environment hasn't seen to it."""
+    alone = examined.candidate.count < RANKS or examined.spec.visible_devices in _environment(examined, rank)
+    return 0 if alone else rank
 
 
 def _environment(examined: Subject, rank: int) -> dict[str, str]:
