@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from accelplug.activation import Device
     from accelplug.api import auto, devices, explain, select
+    from accelplug.buckets import Buckets
     from accelplug.compiling import compile
     from accelplug.errors import (
         AccelplugError,
@@ -34,6 +35,7 @@ _HOME = {
     "devices": "accelplug.api",
     "explain": "accelplug.api",
     "select": "accelplug.api",
+    "Buckets": "accelplug.buckets",
     "compile": "accelplug.compiling",
     "AccelplugError": "accelplug.errors",
     "BadInputError": "accelplug.errors",
@@ -50,6 +52,7 @@ _HOME = {
 __all__ = [
     "AccelplugError",
     "BadInputError",
+    "Buckets",
     "Candidate",
     "Device",
     "DeviceUnusableError",

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from accelplug import tables
+from accelplug.buckets import Buckets
+from accelplug.buckets.compiled import Bucketed, limits
 from accelplug.errors import BadInputError, CompileRefusedError
 from accelplug.tables import DeviceTables
 from accelplug.tables.decompositions import Table, keyed
@@ -23,20 +25,33 @@ if TYPE_CHECKING:
 NAME = "accelplug"  # the entry point in the group torch_dynamo_backends
 
 
-def compile(model: Callable[..., Any] | None = None, *, dynamic: bool | None = None, **arguments: Any) -> Any:
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    dynamic: bool | None = None,
+    buckets: Buckets | None = None,
+    **arguments: Any,
+) -> Any:
     """``torch.compile(model, backend="accelplug")``, also as a decorator.
 
     ``arguments`` are those of ``torch.compile`` except ``backend``. Where the device compiles static shapes only,
     ``dynamic`` is False unless given, so that a new shape is compiled anew, up to torch's ``recompile_limit``. The
     device is the one that the model's parameters are on; of a function, the one made live in this process.
     Raises BadInputError for ``backend``, CompileRefusedError for ``dynamic=True`` on such a device.
+
+    With ``buckets`` the dimensions that it names are padded to few sizes, on any device: see `accelplug.Buckets`. What
+    is returned is then an `accelplug.buckets.Bucketed`. Raises CompileRefusedError for ``dynamic=True`` with them.
     """
     if "backend" in arguments:
         raise BadInputError(
             f"accelplug.compile chooses the backend by device; for backend={arguments['backend']!r} use torch.compile"
         )
     if model is None:
-        return functools.partial(compile, dynamic=dynamic, **arguments)
+        return functools.partial(compile, dynamic=dynamic, buckets=buckets, **arguments)
+    if buckets is not None:
+        if dynamic:
+            raise CompileRefusedError("dynamic=True and buckets: buckets make shapes static; leave one of them out")
+        return Bucketed(model, compile(model, dynamic=False, **{**limits(buckets), **arguments}), buckets)
     import torch
 
     if dynamic is not False and (static := _static_device(model)) is not None:

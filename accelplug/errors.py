@@ -56,6 +56,10 @@ class ForkedDeviceError(AccelplugError):
     """A device made live in a parent process was used in a forked child."""
 
 
+class ShapeRefusedError(CompileRefusedError):
+    """A shape that no bucket holds, or one that would have to be compiled now and that nobody warmed up."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The lower-case name in ``known`` that a person most likely meant, None where none is near."""
     return next(iter(difflib.get_close_matches(name.lower(), [*known], n=1, cutoff=0.6)), None)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import http, offline, peers, selection
+from benchmarks.suites import http, offline, padding, peers, selection
 
-SUITES: dict[str, Suite] = {suite.name: suite for suite in (selection.SUITE, offline.SUITE, http.SUITE, peers.SUITE)}
+SUITES: dict[str, Suite] = {
+    suite.name: suite for suite in (selection.SUITE, padding.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+}

@@ -164,7 +164,7 @@ def _answer(member: Program) -> tuple[dict[str, str], str]:
 
 
 def _index(examined: Subject, rank: int) -> int:
-    """Which of the devices that its process sees a rank takes: each its own, where its environment hasn't seen to it."""
+    """Which of the devices that it sees a rank takes: its own, where its environment doesn't see to that."""
     alone = examined.candidate.count < RANKS or examined.spec.visible_devices in _environment(examined, rank)
     return 0 if alone else rank
 

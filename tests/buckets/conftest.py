@@ -1,0 +1,31 @@
+"""Dynamo begins each test anew; a static-shape device whose compiler remembers the graphs it was given."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import table_backend
+from backend_site import Site
+
+import accelplug
+
+
+@pytest.fixture
+def fresh_dynamo() -> Iterator[None]:
+    import torch
+
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def compiled_graphs(site: Site, fresh_dynamo: None) -> list[Any]:
+    """The graphs compiled so far, of a device that compiles static shapes only; its tensors are the CPU's."""
+    module = table_backend.install(site, "acme", compiler="backend=own_compiler, static_shapes=True")
+    accelplug.select("acme")
+    seen: list[Any] = importlib.import_module(module).SEEN
+    return seen
