@@ -14,7 +14,7 @@ Fallbacks = Callable[[], "list[str] | None"]
 def source(subject: Subject) -> FallbackSource | None:
     """Who counts: the simulation where there is one, else the backend's hook; None where nobody does."""
     stand_in = subject.spec.stand_in
-    if stand_in is not None and getattr(stand_in, "fallbacks", None) is not None:
+    if stand_in is not None and stand_in.fallbacks is not None:
         return stand_in.fallbacks
     return ask(subject.backend, "accelplug_fallbacks", FallbackSource)
 

@@ -49,7 +49,7 @@ AREAS = (
     Area("tensors", "Dtypes, alignment and layouts"),
     Area("saving", "Saving and copying"),
     Area("ops", "Operators (OpInfo)", shards=8, also=("opinfo.py", "counting.py")),
-    Area("kernels", "Kernels against their references"),
+    Area("kernels", "Kernels against their references", also=("kernel_samples.py",)),
     Area("decompositions", "Decompositions"),
     Area("compile", "torch.compile"),
     Area("threads", "Threads"),
