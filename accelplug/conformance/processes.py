@@ -62,7 +62,7 @@ class Crew:
                     return checks  # it doesn't start, or doesn't end: nothing is left to go on with
                 task = task.model_copy(update={"done": tuple(check.name for check in checks)})
             finally:
-                process.kill()
+                process.close()
                 with self._lock:
                     self._at_work.discard(process)
         why = f"given up after {MOST_CRASHES} crashes; the checks behind the last one were not run"
@@ -175,6 +175,13 @@ class _Process:
         self._noise.seek(0)
         lines = self._noise.read().decode(errors="replace").strip().splitlines()[-TAIL:]
         return "\n" + "\n".join(lines) if lines else ""
+
+    def close(self) -> None:
+        """Leaves nothing behind, however it went."""
+        self._end()
+        self._noise.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def kill(self) -> None:
         """Ends the process and what it has started. One that is ending by itself keeps its own code."""

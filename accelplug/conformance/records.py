@@ -61,7 +61,7 @@ class AreaReport(Record):
     def counts(self) -> dict[Outcome, int]:
         return {outcome: sum(check.outcome is outcome for check in self.checks) for outcome in Outcome}
 
-    @computed_field(description="Nothing failed, and something passed or was rightly left out.")  # type: ignore[prop-decorator]
+    @computed_field(description="No check failed or ended in an error.")  # type: ignore[prop-decorator]
     @property
     def ok(self) -> bool:
         return not any(check.outcome.wrong for check in self.checks)

@@ -82,10 +82,8 @@ def _unusable(area: Area, examined: Subject) -> Check:
     candidate = examined.candidate
     why = f"{candidate.verdict}: {candidate.reason}"
     if area.name == "probe":
-        return Check(
-            area=area.name, name="the device is usable", outcome=Outcome.failed, why=why, remedy=candidate.remedy
-        )
-    return Check(area=area.name, name="the device is usable", outcome=Outcome.skipped, why=why)
+        return Check(area=area.name, name=USABLE, outcome=Outcome.failed, why=why, remedy=candidate.remedy)
+    return Check(area=area.name, name=USABLE, outcome=Outcome.skipped, why=why)
 
 
 def _run(
@@ -104,7 +102,7 @@ def _run(
             shards=_shards(area, examined.quick, at_a_time),
             threads=threads,
         )
-        for area in wanted
+        for area in sorted(wanted, key=lambda area: not area.slow)
         for shard in range(_shards(area, examined.quick, at_a_time))
     ]
 

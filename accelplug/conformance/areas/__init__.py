@@ -17,6 +17,7 @@ class Area:
 
     ``live``: the device is made live before the first check; an area that looks at how that goes does it itself.
     ``shards``: into how many processes its checks may be split.
+    ``slow``: it is started before the others, as what is left at the end is done one by one.
     ``also``: further files of the suite that decide what its checks ask.
     """
 
@@ -24,6 +25,7 @@ class Area:
     title: str
     live: bool = True
     shards: int = 1
+    slow: bool = False
     also: tuple[str, ...] = ()
 
     @property
@@ -51,7 +53,7 @@ AREAS = (
     Area("ops", "Operators (OpInfo)", shards=8, also=("opinfo.py", "counting.py")),
     Area("kernels", "Kernels against their references", also=("kernel_samples.py",)),
     Area("decompositions", "Decompositions"),
-    Area("compile", "torch.compile"),
+    Area("compile", "torch.compile", slow=True),
     Area("threads", "Threads"),
     Area("processes", "Fork and spawn", live=False),
     Area("distributed", "torch.distributed", live=False),
