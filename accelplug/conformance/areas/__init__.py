@@ -10,6 +10,8 @@ from pathlib import Path
 
 from accelplug.errors import BadInputError, did_you_mean
 
+COMPARING = ("comparing.py", "dtypes.py")  # what counts as right, for every area
+
 
 @dataclass(frozen=True)
 class Area:
@@ -36,7 +38,7 @@ class Area:
     def version(self) -> str:
         """12 hexadecimal digits for the code of its checks."""
         folder = Path(__file__).parent
-        files = [folder / f"{self.name}.py", *(folder.parent / name for name in self.also)]
+        files = [folder / f"{self.name}.py", *(folder.parent / name for name in (*COMPARING, *self.also))]
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 

@@ -110,7 +110,6 @@ def more_elements_than_32_bits_can_count(subject: Subject) -> None:
     rows, columns = 3, 1 << 30
     big = torch.zeros(1, device=subject.type).expand(rows, columns)
     expect(big.numel() == rows * columns, f"numel() is {big.numel()}")
-    expect(big.reshape(-1).shape[0] == rows * columns if big.is_contiguous() else True, "reshape loses elements")
     last = big.as_strided((rows * columns,), (0,))[rows * columns - 1]
     expect(last.item() == 0, "the last element can't be read")
     meta = torch.empty(rows, columns, device="meta", dtype=torch.int8)
