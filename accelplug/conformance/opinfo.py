@@ -70,7 +70,8 @@ class Comparison:
     def forward(self, op: Any, given: list[Any], run: Callable[[Callable[[], Any]], Any]) -> int:
         """How many samples the CPU computes, all of which the device computes alike.
 
-        ``run`` calls what runs on the device. Raises AssertionError where results differ, Refused.
+        ``run`` calls what runs on the device. Raises AssertionError where results differ, Refused, and Skip where
+        PyTorch refuses.
         """
         return self._each(op, given, _result, self._compare, run)
 
@@ -88,6 +89,7 @@ class Comparison:
     ) -> int:
         compared = 0
         refused: Refused | None = None
+        by_pytorch = ""
         for sample in given:
             try:
                 wanted = compute(op, *_moved(sample, _copied))
@@ -100,6 +102,7 @@ class Comparison:
                 got = run(functools.partial(compute, op, *there))
             except Exception as error:
                 if REFUSED_BY_PYTORCH.get(op.name, "\0") in str(error):
+                    by_pytorch = str(error).splitlines()[0]
                     continue
                 if not self._refuses(error):
                     raise
@@ -109,6 +112,8 @@ class Comparison:
             compared += 1
         if refused is not None and not compared:
             raise refused
+        if by_pytorch and not compared:
+            raise Skip(f"PyTorch refuses the samples on any device: {by_pytorch}")
         return compared
 
     def _to_device(self, value: Any) -> Any:

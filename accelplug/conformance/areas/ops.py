@@ -60,7 +60,10 @@ def _check(op: Any, counts: FallbackSource | None, subject: Subject) -> Result:
             said += [f"{direction}: {why}"] if why else []
     if fell_back:
         data["fell_back"] = sorted(fell_back)
-    return Result(_outcome(data), "; ".join(said), data)
+    outcome = _outcome(data)
+    if outcome is Outcome.skipped and not said:
+        said = ["the CPU computes none of PyTorch's samples"]
+    return Result(outcome, "; ".join(said), data)
 
 
 def _outcome(data: dict[str, Any]) -> Outcome:
@@ -88,6 +91,8 @@ def _way(
         compared = compare(op, given, run)
     except Refused as refused:
         return "refused", f"refused: {refused}"
+    except Skip as skip:
+        return "none", str(skip)
     except AssertionError as error:
         return "wrong", str(error)
     except Exception as error:
