@@ -13,6 +13,7 @@ from accelplug import doctor as clinic
 from accelplug.api import devices as look
 from accelplug.api import explain as look_closely
 from accelplug.cli import calls, render
+from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
 from accelplug.cli.report import report
@@ -53,7 +54,12 @@ def accelplug_command(
         accelplug explain --device neuron
 
         accelplug doctor --fix
+
+        accelplug conform cpu
     """
+
+
+app.command()(conform)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
 
@@ -17,6 +18,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
     "explain": (Explanation, OpExplanation),  # the second with --op
     "doctor": (Report,),
+    "conform": (ConformanceReport,),
     "report": (FallbackReport,),
 }
 
