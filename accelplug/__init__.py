@@ -21,11 +21,15 @@ if TYPE_CHECKING:
         AccelplugError,
         BadInputError,
         DeviceUnusableError,
+        FallbackRefusedError,
         ForkedDeviceError,
         UnknownDeviceError,
     )
     from accelplug.hookspecs import hookimpl
-    from accelplug.specs import Candidate, Explanation, Selection, Verdict
+    from accelplug.op_explanation import explain_op
+    from accelplug.specs import Candidate, Explanation, FallbackReport, Selection, Verdict
+    from accelplug.tables.fallback import fallback, fallback_report
+    from accelplug.tables.scope import kernels
 
 __version__ = "0.1.0"
 
@@ -40,13 +44,19 @@ _HOME = {
     "AccelplugError": "accelplug.errors",
     "BadInputError": "accelplug.errors",
     "DeviceUnusableError": "accelplug.errors",
+    "FallbackRefusedError": "accelplug.errors",
     "ForkedDeviceError": "accelplug.errors",
     "UnknownDeviceError": "accelplug.errors",
+    "explain_op": "accelplug.op_explanation",
     "hookimpl": "accelplug.hookspecs",
     "Candidate": "accelplug.specs",
     "Explanation": "accelplug.specs",
+    "FallbackReport": "accelplug.specs",
     "Selection": "accelplug.specs",
     "Verdict": "accelplug.specs",
+    "fallback": "accelplug.tables.fallback",
+    "fallback_report": "accelplug.tables.fallback",
+    "kernels": "accelplug.tables.scope",
 }
 
 __all__ = [
@@ -57,6 +67,8 @@ __all__ = [
     "Device",
     "DeviceUnusableError",
     "Explanation",
+    "FallbackRefusedError",
+    "FallbackReport",
     "ForkedDeviceError",
     "Selection",
     "UnknownDeviceError",
@@ -65,7 +77,11 @@ __all__ = [
     "compile",
     "devices",
     "explain",
+    "explain_op",
+    "fallback",
+    "fallback_report",
     "hookimpl",
+    "kernels",
     "select",
 ]
 

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from accelplug import slot, tables
+from accelplug import default_backend, slot, tables
 from accelplug.errors import ActivationError, ForkedDeviceError
 from accelplug.notices import warn_once
 from accelplug.plugins import running
@@ -90,7 +90,8 @@ def _load(spec: DeviceSpec, load: Callable[[], None]) -> None:
             load()
         slot.check_registered(name, spec.torch_type)
         if spec.stand_in is not None:
-            tables.stand_in(spec.torch_type, spec.stand_in.lowered_on, spec.stand_in.inner_compile)
+            tables.stand_in(spec.torch_type, spec.stand_in)
+        default_backend.serve(spec.torch_type)
     except ActivationError:
         _restore(before)
         raise

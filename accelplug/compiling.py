@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from accelplug import tables
 from accelplug.buckets import Buckets
 from accelplug.buckets.compiled import Bucketed, limits
 from accelplug.errors import BadInputError, CompileRefusedError
+from accelplug.static_shapes import Limited, refuse_symbolic
 from accelplug.tables import DeviceTables
 from accelplug.tables.decompositions import Table, keyed
+from accelplug.tables.graphs import device_types
 from accelplug.tables.lowerings import install
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ def compile(
     """``torch.compile(model, backend="accelplug")``, also as a decorator.
 
     ``arguments`` are those of ``torch.compile`` except ``backend``. Where the device compiles static shapes only,
-    ``dynamic`` is False unless given, so that a new shape is compiled anew, up to torch's ``recompile_limit``. The
-    device is the one that the model's parameters are on; of a function, the one made live in this process.
+    ``dynamic`` is False unless given, so that a new shape is compiled anew, and past ``recompile_limit`` (torch's, if
+    not given) a call is an error: CompileRefusedError, inside of Dynamo's BackendCompilerFailed. The device is the one
+    that the model's parameters are on; of a function, the one made live in this process.
     Raises BadInputError for ``backend``, CompileRefusedError for ``dynamic=True`` on such a device.
 
     With ``buckets`` the dimensions that it names are padded to few sizes, on any device: see `accelplug.Buckets`. What
@@ -54,13 +57,20 @@ def compile(
         return Bucketed(model, compile(model, dynamic=False, **{**limits(buckets), **arguments}), buckets)
     import torch
 
-    if dynamic is not False and (static := _static_device(model)) is not None:
-        if dynamic:
-            raise CompileRefusedError(
-                f"dynamic=True, but {static} compiles static shapes only: leave dynamic out, or pass dynamic=False"
-            )
-        dynamic = False
-    return torch.compile(model, backend=NAME, dynamic=dynamic, **arguments)
+    static = _static_device(model)
+    if static is None:
+        return torch.compile(model, backend=NAME, dynamic=dynamic, **arguments)
+    if dynamic:
+        raise CompileRefusedError(
+            f"dynamic=True, but {static} compiles static shapes only: leave dynamic out, or pass dynamic=False"
+        )
+    from torch._dynamo import config
+
+    _require_parameter(torch.compile, "isolate_recompiles", static)
+    limit = arguments.pop("recompile_limit", None) or config.recompile_limit
+    arguments["recompile_limit"] = limit + 1  # so that ours, which is an error, is the one to be met
+    arguments.setdefault("isolate_recompiles", True)  # counted, as ours is, for this call of compile alone
+    return torch.compile(model, backend=Limited(backend, NAME, static, limit), dynamic=False, **arguments)
 
 
 def backend(
@@ -77,13 +87,22 @@ def backend(
     compiler isn't there; BackendError where a hook of the device's backend fails.
     """
     import torch
+    from torch._dynamo.utils import counters
 
     device = _device(graph, example_inputs)
     if device is None:
         return torch._TorchCompileInductorWrapper(mode, options, None)(graph, example_inputs)
     if device.compiler.static_shapes:
-        _refuse_symbolic_shapes(graph, example_inputs, device.device_type)
-    compiler, options = device.compiler.backend, {**device.compiler.options, **(options or {})}
+        refuse_symbolic(graph, example_inputs, device.device_type)
+    compiled = _compiled(device, graph, example_inputs, mode, {**device.compiler.options, **(options or {})})
+    counters["accelplug"][f"graphs compiled for {device.device_type}"] += 1
+    return compiled
+
+
+def _compiled(
+    device: DeviceTables, graph: torch.fx.GraphModule, example_inputs: Sequence[Any], mode: str | None, options: Any
+) -> Any:
+    compiler = device.compiler.backend
     if compiler is None:
         return _through_inductor(device, graph, example_inputs, mode, options)
     given = {key: value for key, value in (("mode", mode), ("options", options)) if value}
@@ -109,7 +128,7 @@ def inductor(
     if device is None:
         return backend(graph, example_inputs, mode=mode, options=options)
     if device.compiler.static_shapes:
-        _refuse_symbolic_shapes(graph, example_inputs, device.device_type)
+        refuse_symbolic(graph, example_inputs, device.device_type)
     return _through_inductor(device, graph, example_inputs, mode, options)
 
 
@@ -121,13 +140,14 @@ def _through_inductor(
     options: Mapping[str, Any] | None,
 ) -> Any:
     import torch
+    from torch._inductor.compile_fx import compile_fx_inner
+
+    from accelplug.graph_inputs import checked
 
     patches = torch._TorchCompileInductorWrapper(mode, options, None).config
-    arguments = {"config_patches": patches}
-    if device.inner_compile is not None:
-        arguments["inner_compile"] = device.inner_compile
     table = device.decompositions(patches.get("fallback_random"))
-    return compile_with(table, graph, example_inputs, **arguments)
+    inner_compile = checked(device.inner_compile or compile_fx_inner, from_the_start=device.constraints.clone_offset)
+    return compile_with(table, graph, example_inputs, config_patches=patches, inner_compile=inner_compile)
 
 
 def compile_with(table: Table, graph: torch.fx.GraphModule, example_inputs: Sequence[Any], **arguments: Any) -> Any:
@@ -139,20 +159,20 @@ def compile_with(table: Table, graph: torch.fx.GraphModule, example_inputs: Sequ
     from torch._inductor.compile_fx import compile_fx
     from torch._inductor.graph import GraphLowering
 
-    _require_parameter(compile_fx, "decompositions", table)
-    _require_parameter(GraphLowering.__init__, "get_decomp_fn", table)
+    _require_parameter(compile_fx, "decompositions", table.device_type)
+    _require_parameter(GraphLowering.__init__, "get_decomp_fn", table.device_type)
     install(table)
     with keyed(table):
         return compile_fx(graph, example_inputs, decompositions=table, **arguments)
 
 
-def _require_parameter(function: Callable[..., Any], parameter: str, table: Table) -> None:
+def _require_parameter(function: Callable[..., Any], parameter: str, device_type: str) -> None:
     if parameter not in inspect.signature(function).parameters:
         import torch
 
         raise CompileRefusedError(
-            f"torch {torch.__version__} can't compile for {table.device_type} with its own decompositions "
-            f"({function.__qualname__} has no {parameter!r}); use torch 2.13 or later"
+            f"torch {torch.__version__} can't compile for {device_type} as it needs ({function.__qualname__} has no "
+            f"{parameter!r}); use torch 2.13 or later"
         )
 
 
@@ -170,7 +190,7 @@ def _registered(name: str, device: DeviceTables) -> Any:
 
 def _device(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> DeviceTables | None:
     """The tables of the one device in the graph that has any; None where no device has."""
-    types = sorted(set(_device_types(graph, example_inputs)))
+    types = sorted(device_types(graph, example_inputs))
     found = [device for device in map(tables.tables_for, types) if device is not None]
     if len(found) > 1:
         names = " and ".join(device.device_type for device in found)
@@ -179,45 +199,6 @@ def _device(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Devic
             "between them with torch._dynamo.graph_break()"
         )
     return found[0] if found else None
-
-
-def _device_types(graph: torch.fx.GraphModule, example_inputs: Sequence[Any]) -> Iterator[str]:
-    """The device types of inputs, constants and results: a graph may make all its tensors itself."""
-    import torch
-    from torch.utils._pytree import tree_leaves
-
-    values = [*example_inputs, *graph.parameters(), *graph.buffers()]
-    for node in (node for module in graph.modules() if hasattr(module, "graph") for node in module.graph.nodes):
-        values += tree_leaves((node.meta.get("val"), node.meta.get("example_value")))
-    for value in values:
-        if isinstance(value, torch.Tensor):
-            yield value.device.type
-
-
-def _refuse_symbolic_shapes(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], device_type: str) -> None:
-    inputs = [node for node in graph.graph.nodes if node.op == "placeholder"]
-    symbolic = []
-    for node, example in zip(inputs, example_inputs, strict=True):
-        shape = _symbolic(node.meta.get("example_value", example))  # Dynamo's examples themselves are real tensors
-        if shape is not None:
-            symbolic.append(f"{node.name} {shape}")
-    if symbolic:
-        raise CompileRefusedError(
-            f"{device_type} compiles static shapes only, and the graph has symbolic ones: {', '.join(symbolic)}. "
-            "Use accelplug.compile(model), or pass dynamic=False to torch.compile: then each new shape is compiled "
-            "anew, up to torch._dynamo.config.recompile_limit; pad inputs to a few shapes to stay below it"
-        )
-
-
-def _symbolic(value: object) -> str | None:
-    """The shape of an input that isn't a fixed one, as text: ``(s0, 4)``."""
-    import torch
-
-    if isinstance(value, torch.SymInt):
-        return str(value)
-    if isinstance(value, torch.Tensor) and any(isinstance(size, torch.SymInt) for size in value.shape):
-        return str(tuple(value.shape))
-    return None
 
 
 def _static_device(model: Callable[..., Any]) -> str | None:

@@ -52,6 +52,10 @@ class CompileRefusedError(AccelplugError):
     """A graph that can't be compiled as asked."""
 
 
+class FallbackRefusedError(AccelplugError, NotImplementedError):
+    """An operator would have run on the CPU in the device's place, which the ledger's policy or a budget forbids."""
+
+
 class ForkedDeviceError(AccelplugError):
     """A device made live in a parent process was used in a forked child."""
 

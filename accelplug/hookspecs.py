@@ -80,8 +80,9 @@ def accelplug_compiler() -> CompilerSpec:  # type: ignore[empty-body]
 def accelplug_kernels() -> Sequence[Kernel]:  # type: ignore[empty-body]
     """The kernels that this backend brings, for operators of PyTorch's and for those of `accelplug.ops`.
 
-    Called once, when the device is made live. May import torch; the SDK is left to ``Kernel.load``. Left out: the SDK's
-    own kernels serve, and nothing else.
+    Called once: when the device is made live, or when somebody asks which kernels there are. May import torch; the SDK
+    is left to ``Kernel.load``. Left out: the SDK's own kernels serve, and nothing else. `docs/kernels.md` says how to
+    write one.
     """
 
 
@@ -107,7 +108,7 @@ def accelplug_fallbacks() -> FallbackSource:  # type: ignore[empty-body]
     """How the SDK is asked which operators the CPU ran in the device's place.
 
     Called once, when the device is made live, after its SDK was loaded. Left out: fallbacks aren't counted, and the
-    report says so.
+    report says so. Not called on a simulated device, where the simulator counts.
     """
 
 

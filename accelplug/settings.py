@@ -21,6 +21,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from accelplug import budgets
 from accelplug.errors import BadInputError, did_you_mean, nearest
 from accelplug.notices import warn_once
 
@@ -57,6 +58,29 @@ class Settings(BaseSettings):
         description="A simulated accelerator instead of a real one: `neuron`, `spyre`, or the path of a TOML profile. "
         "`auto` then takes it. Empty: none.",
     )
+    kernels: str = Field(
+        "",
+        description="Which kernels may run: `off`, names that alone may (`nki,spyre/mm`), or names with a `-` that may "
+        "not (`-nki/mm_tiled`). A name is a provider, or one of its kernels. Empty: all.",
+    )
+    fallback: Literal["allow", "warn", "error"] = Field(
+        "allow",
+        description="What happens where an operator falls back from the device to the CPU. `warn`: it is said, once "
+        "and then at 10 calls, 100, and so on. `error`: it raises.",
+    )
+    fallback_budget: str = Field(
+        "",
+        description="How much may fall back before it raises: `calls=100,bytes=1MiB`, and for some operators "
+        "`aten::fill_*:calls=0`. Empty: no limit.",
+    )
+    fallback_time: Literal["on", "off"] = Field(
+        "off", description="Whether each operator's time is measured, which costs some 30 ns a call."
+    )
+    report: str = Field(
+        "",
+        description="The file to write the fallback report to when the process ends, as JSON; `{pid}` in it is the "
+        "process. `accelplug report` shows it. Empty: none.",
+    )
     cpu_defaults: Literal["on", "off"] = Field(
         "on",
         description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
@@ -77,6 +101,35 @@ class Settings(BaseSettings):
         if len(names) != len(set(names)):
             raise ValueError("a name is given twice")
         return ",".join(names)
+
+    @field_validator("kernels")
+    @classmethod
+    def _names_of_kernels(cls, value: str) -> str:
+        names = split_names(value)
+        for name in names:
+            if not re.fullmatch(r"-?[a-z][a-z0-9_]*(/[a-z][a-z0-9_]*)?", name):
+                raise ValueError(f"{name!r} is not `off`, `provider`, `provider/kernel`, or one of those with a `-`")
+        if {"off", "-off"} & {*names} and value != "off":
+            raise ValueError("`off` stands alone")
+        return ",".join(names)
+
+    @field_validator("fallback_budget")
+    @classmethod
+    def _budgets(cls, value: str) -> str:
+        try:
+            budgets.parse(value)
+        except BadInputError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("report")
+    @classmethod
+    def _a_file_that_can_be_named(cls, value: str) -> str:
+        try:
+            value.format(pid=1)
+        except (KeyError, IndexError, ValueError):
+            raise ValueError("the only {} there may be is {pid}") from None
+        return value
 
     @field_validator("simulate")
     @classmethod

@@ -27,6 +27,7 @@ def accelplug_device() -> DeviceSpec:
         priority=0,
         probe=probe,
         start_method="fork",
+        distributed_backend="gloo",
         vllm_plugins=("pace",),
         ran_on=RanOn.hardware,
     )

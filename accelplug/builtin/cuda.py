@@ -106,5 +106,6 @@ def accelplug_device() -> DeviceSpec:
         priority=500,
         probe=probe,
         visible_devices="CUDA_VISIBLE_DEVICES",
+        distributed_backend="nccl",
         ran_on=RanOn.nothing,
     )

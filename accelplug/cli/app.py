@@ -12,9 +12,11 @@ import accelplug
 from accelplug import doctor as clinic
 from accelplug.api import devices as look
 from accelplug.api import explain as look_closely
-from accelplug.cli import render
+from accelplug.cli import calls, render
+from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
@@ -52,7 +54,12 @@ def accelplug_command(
         accelplug explain --device neuron
 
         accelplug doctor --fix
+
+        accelplug conform cpu
     """
+
+
+app.command()(conform)
 
 
 @app.command()
@@ -79,15 +86,34 @@ def devices(device: DeviceOption = None, as_json: JsonOption = False) -> None:
 
 
 @app.command()
-def explain(device: DeviceOption = None, as_json: JsonOption = False) -> None:
+def explain(
+    device: DeviceOption = None,
+    op: Annotated[str | None, typer.Option(help="Say of one call which kernel would run it.", metavar="OP")] = None,
+    shape: Annotated[str | None, typer.Option(help="The shapes of its tensors.", metavar="2x3,3x4")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Their dtype, or one for each.", metavar="NAME[,NAME…]")] = None,
+    value: Annotated[list[str] | None, typer.Option(help="Another argument of it.", metavar="NAME=VALUE")] = None,
+    as_json: JsonOption = False,
+) -> None:
     """Say of each device, or of one, what was looked at, what was found, and what to do.
+
+    With --op: which kernel would run a call of an operator, and why the others would not. Nothing is computed.
 
     Examples:
 
         accelplug explain
 
         accelplug explain --device neuron
+
+        accelplug explain --op aten::mm --shape 128x256,256x64 --dtype bfloat16 --device neuron
+
+        accelplug explain --op aten::_softmax --shape 8x128 --value dim=-1 --value half_to_float=False
     """
+    if op is not None:
+        _explain_op(op, shape, dtype, value, device, as_json)
+        return
+    for name, given in (("--shape", shape), ("--dtype", dtype), ("--value", value)):
+        if given:
+            raise BadInputError(f"{name} belongs to a call of an operator; give --op too")
     with warnings_said():
         explanation = look_closely(device, asked_by=ASKED_BY)
     if as_json:
@@ -95,6 +121,21 @@ def explain(device: DeviceOption = None, as_json: JsonOption = False) -> None:
     else:
         render.explanation(render.console(), explanation)
     _end(explanation.selection, as_json)
+
+
+def _explain_op(
+    op: str, shape: str | None, dtype: str | None, value: list[str] | None, device: str | None, as_json: bool
+) -> None:
+    from accelplug.op_explanation import explain_op
+
+    shapes, values = calls.shapes(shape or ""), calls.values(value or [])
+    names = (dtype or "float32").split(",")
+    with warnings_said():
+        explained = explain_op(op, shapes, dtype=names if len(names) > 1 else names[0], values=values, device=device)
+    if as_json:
+        typer.echo(explained.model_dump_json(indent=2))
+    else:
+        render.op_explanation(render.console(), explained)
 
 
 def _end(selection: Selection, as_json: bool) -> None:
@@ -137,6 +178,9 @@ def doctor(
         if not fix:
             render.fixes(out, report)
     raise typer.Exit(1 if report.counts[clinic.Level.error] else 0)
+
+
+app.command()(report)
 
 
 def _examine() -> clinic.Report:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from accelplug import show
 from accelplug.doctor import Action, Finding, Level, Report
-from accelplug.specs import Candidate, Explanation, Selection, Verdict
+from accelplug.specs import Candidate, Explanation, OpExplanation, Selection, Verdict
 
 UNWRAPPED = 10_000
 VERDICT_STYLES = {
@@ -69,6 +69,23 @@ def explanation(out: Console, explained: Explanation) -> None:
         out.print()
         out.print(Text(heading, style="bold"))
         _pairs(out, [(f"{label}:", text.lstrip("\n")) for label, text in show.facts(candidate, chosen)], indent=4)
+
+
+def op_explanation(out: Console, explained: OpExplanation) -> None:
+    """The headline, each kernel with what becomes of it, and what comes after all of them."""
+    out.print(Text(explained.headline(), style="bold"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, show_header=False)
+    for _ in range(3):
+        table.add_column(no_wrap=True)
+    for _ in range(2):
+        table.add_column(overflow="fold")
+    for row in explained.rows():
+        table.add_row(*row)
+    if explained.kernels:
+        out.print(table)
+    else:
+        out.print(Text(f"{explained.device} brings no kernel for {explained.op}"))
+    out.print(Text(f"then: {explained.otherwise}"))
 
 
 def report(out: Console, found: Report) -> None:

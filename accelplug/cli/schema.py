@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from typing import Any
 
@@ -9,24 +10,31 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
-from accelplug.specs import Explanation, Selection
+from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
 
-OUTPUTS: dict[str, type[BaseModel]] = {"devices": Selection, "explain": Explanation, "doctor": Report}
+OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
+    "devices": (Selection,),
+    "explain": (Explanation, OpExplanation),  # the second with --op
+    "doctor": (Report,),
+    "conform": (ConformanceReport,),
+    "report": (FallbackReport,),
+}
 
 
 def schema() -> dict[str, Any]:
     """One schema for all commands: the output of command X is ``#/$defs/output-X``, and any may print a Failure."""
-    models: list[type[BaseModel]] = [*OUTPUTS.values(), Failure]
+    every: list[type[BaseModel]] = [*itertools.chain(*OUTPUTS.values()), Failure]
     by_model, definitions = models_json_schema(
-        [(model, "serialization") for model in models],
+        [(model, "serialization") for model in every],
         title="What the accelplug command prints with --json",
         description="Each command's output is the definition output-COMMAND.",
     )
     failure = by_model[Failure, "serialization"]
     outputs = {
-        f"output-{command}": {"anyOf": [by_model[model, "serialization"], failure]}
-        for command, model in OUTPUTS.items()
+        f"output-{command}": {"anyOf": [*(by_model[model, "serialization"] for model in models), failure]}
+        for command, models in OUTPUTS.items()
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

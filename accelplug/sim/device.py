@@ -3,52 +3,55 @@
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 from typing import Any
 
-from accelplug.sim import build
+from accelplug.sim import build, ownership
 from accelplug.sim.profile import Profile
 
-_registered = ""
+_profile: Profile | None = None
 
 
 def registered() -> str:
     """The PyTorch name under which this process has the simulated device, "" where it has none."""
-    return _registered
+    return _profile.torch_type if _profile else ""
 
 
-def register(profile: Profile, count: int) -> None:
+def profile() -> Profile:
+    """What this process's simulated device is. Raises RuntimeError where it has none."""
+    if _profile is None:
+        raise RuntimeError(
+            "this process has no simulated device; ACCELPLUG_SIMULATE=NAME and accelplug.auto() make one"
+        )
+    return _profile
+
+
+def register(profile: Profile, count: int, visible_devices: str = "") -> None:
     """Makes ``torch.device(profile.torch_type)`` the simulated device, with ``count`` of them.
 
+    ``visible_devices`` is the variable that limits which of the machine's devices these are, "" where there is none.
     What can fail is done before PyTorch is changed. A second call with the same name changes nothing.
     Raises BuildError where the library can't be built, ImportError where it can't be loaded, RuntimeError where another
     device has the one place that PyTorch has for such a device.
     """
-    global _registered
+    global _profile
     import torch
 
     name = profile.torch_type
-    if _registered == name:
+    if registered() == name:
         return
     holder = torch._C._get_privateuse1_backend_name()
     if holder != "privateuseone":
         raise RuntimeError(f"{holder} is registered with PyTorch in this process; start a new one to simulate {name}")
-    _load_library()
+    build.SIMULATOR.load("accelplug_sim_load")
     ops = torch.ops.accelplug_sim
     _configure(ops, profile, count)
+    ops.set_lock_files(ownership.lock_files(profile, count, visible_devices))
     torch.utils.rename_privateuse1_backend(name)
     ops.init()
-    _registered = name
+    _profile = profile
     atexit.register(_settle, os.getpid())
     _make_usable(profile)
-
-
-def _load_library() -> None:
-    library = ctypes.CDLL(str(build.library()))
-    library.accelplug_sim_load.restype = ctypes.c_char_p
-    if error := library.accelplug_sim_load():
-        raise ImportError(f"the simulator's library doesn't load: {error.decode().splitlines()[0]}")
 
 
 def _configure(ops: Any, profile: Profile, count: int) -> None:

@@ -15,10 +15,10 @@ TARGET = "accelplug.compiling:inductor"  # named and not imported: it is above t
 def offer(name: str, site: str) -> None:
     """Makes Dynamo know the backend ``name``, which the packages in the folder ``site`` have as an entry point.
 
-    Dynamo looks for entry points once: where that may have been already, the backend is registered.
+    Dynamo looks for entry points once: where that may have been already, the backend is registered as well.
     """
+    sys.meta_path.append(_Installed(site))
     if "torch._dynamo" not in sys.modules:
-        sys.meta_path.append(_Installed(site))
         return
     from torch._dynamo.backends.registry import list_backends, register_backend
 

@@ -2,60 +2,82 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+import os
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch._inductor.codecache import FxGraphCache
-from torch._inductor.output_code import OutputCode
-from torch._subclasses import FakeTensor
+from torch._inductor.output_code import CompiledFxGraph
 
+from accelplug.sim.graph_ops import GraphOps
 from accelplug.sim.host_graph import Results
 
 
-@dataclass
-class HostCode(OutputCode):  # type: ignore[misc]
-    """``code`` for the CPU; device tensors are lent to it, and its results adopted by the device.
+class HostCode(CompiledFxGraph):  # type: ignore[misc]
+    """Inductor's code for the CPU, which takes and gives tensors of the device, as ``results`` says, counting ``ops``.
 
-    It has no key in the FX graph cache, where ``code`` alone is: torch's AOTAutograd cache must not refer to that.
+    It is an entry of its own in torch's FX graph cache: torch's AOTAutograd cache refers to its entries by key, and the
+    one of the code alone runs on CPU tensors.
     """
 
-    code: Any
     results: Results
-    _boxed_call: bool = True
+    ops: GraphOps
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        returned = {number: inputs[number] for number in self.results.returned if number is not None}
-        on_host = [_lend(value) for value in inputs]
-        if isinstance(inputs, list):
-            inputs.clear()  # the caller's references, so that the code can free them
-        results = self.code(on_host)
-        adopt = torch.ops.accelplug_sim.adopt.default
-        return [
-            returned[number] if number is not None else result if device is None else adopt(result, device)
-            for result, number, device in zip(results, self.results.returned, self.results.device, strict=True)
-        ]
-
-    def prepare_for_serialization(self) -> None:
-        self.code = copy.copy(self.code)  # the caller has copied this object, not what is in it
-        self.code.prepare_for_serialization()
-
-    def post_compile(self, example_inputs: Sequence[Any], constants: Any, graph_kwargs: Any) -> None:
-        if self.code.current_callable is None:  # loaded from the AOTAutograd cache
-            code, _ = FxGraphCache.cache_hit_post_compile(self.code, {}, constants)
-            if code is None:
-                raise RuntimeError("Inductor's code is gone from its cache; clear TORCHINDUCTOR_CACHE_DIR")
-            self.code = code
-        self.code.post_compile([_lend(value) for value in example_inputs], constants, graph_kwargs)
-
-    def set_triton_bundle(self, triton_bundle: Any) -> None:
-        self.code.set_triton_bundle(triton_bundle)
+        self.ops.count()
+        return _run(super().__call__, self.results, inputs)
 
 
-def _lend(value: Any) -> Any:
-    """A CPU tensor over the bytes of a device tensor; anything else as it is."""
-    if not isinstance(value, torch.Tensor) or isinstance(value, FakeTensor):
-        return value
-    return torch.ops.accelplug_sim.host_alias.default(value)
+def host_code(code: Any, results: Results, ops: GraphOps, example_inputs: Sequence[Any]) -> Any:
+    """``code`` for tensors of the device; changed in place, as Inductor has made it for this graph alone."""
+    if not isinstance(code, CompiledFxGraph):  # a graph without an operator is a function
+        return _boxed(code, results)
+    code.__class__ = HostCode
+    code.results = results
+    code.ops = ops
+    if code._fx_graph_cache_key is not None:  # None where the caches are off, or the graph is one they don't take
+        code._fx_graph_cache_key = _key(code)
+        if not os.path.isdir(FxGraphCache._get_tmp_dir_for_key(code._fx_graph_cache_key)):
+            FxGraphCache._save_graph(code._fx_graph_cache_key, code, example_inputs, local=True, remote_cache=None)
+    return code
+
+
+def _key(code: HostCode) -> str:
+    """Of the code's own key, the guards it holds under, where its results go, and what is counted."""
+    parts = f"accelplug {code._fx_graph_cache_key} {code.guards_expr} {code.results} {code.ops.ops}"
+    return f"f{hashlib.sha256(parts.encode()).hexdigest()}"
+
+
+def _boxed(function: Callable[[list[Any]], Any], results: Results) -> Callable[[list[Any]], Any]:
+    def run(inputs: list[Any]) -> Any:
+        return _run(function, results, inputs)
+
+    run._boxed_call = True  # type: ignore[attr-defined]
+    return run
+
+
+def _run(function: Callable[[list[Any]], Any], results: Results, inputs: Sequence[Any]) -> list[Any]:
+    """Lends the inputs to ``function``, and has the device adopt what it has made."""
+    returned = [(place, inputs[number]) for place, number in results.returned]
+    on_host = _lent(inputs)
+    if isinstance(inputs, list):
+        inputs.clear()  # the caller's references, so that the code can free them
+    given = list(function(on_host))
+    made = torch.ops.accelplug_sim.adopt_all.default([given[place] for place in results.made], results.devices)
+    for place, tensor in (*zip(results.made, made, strict=True), *returned):
+        given[place] = tensor
+    return given
+
+
+def _lent(values: Sequence[Any]) -> list[Any]:
+    """CPU tensors over the bytes of device tensors; anything else as it is."""
+    lend = torch.ops.accelplug_sim.host_aliases.default
+    places = [place for place, value in enumerate(values) if isinstance(value, torch.Tensor)]
+    if len(places) == len(values):
+        return list(lend(values))
+    lent = list(values)
+    for place, tensor in zip(places, lend([values[place] for place in places]), strict=True):
+        lent[place] = tensor
+    return lent

@@ -18,24 +18,38 @@ aten = torch.ops.aten
 class Results:
     """Where the results of a graph belong.
 
-    device
-        For each the index of the device that it is on; None for the CPU, and for what isn't a tensor.
+    made
+        The results that the graph has made and that belong to the device.
+    devices
+        The index of the device, for each of those.
     returned
-        For each the number of the input that it is; None where the graph has made it.
+        Pairs: a result, and the input that it is. The CPU's code would return another tensor over its bytes.
     """
 
-    device: tuple[int | None, ...]
-    returned: tuple[int | None, ...]
+    made: tuple[int, ...]
+    devices: tuple[int, ...]
+    returned: tuple[tuple[int, int], ...]
+
+
+def refuse_symbolic_shapes(example_inputs: Sequence[Any], device_type: str) -> None:
+    """What a vendor's compiler does that takes static shapes only: raises RuntimeError."""
+    for number, value in enumerate(example_inputs):
+        sizes = value.size() if isinstance(value, torch.Tensor) else (value,)
+        if any(isinstance(size, torch.SymInt) for size in sizes):
+            raise RuntimeError(
+                f"the compiler of {device_type} (simulated) takes static shapes only, and input {number} of the graph "
+                f"is {tuple(sizes)}: pass dynamic=False to torch.compile"
+            )
 
 
 def results(graph: torch.fx.GraphModule, device_type: str) -> Results:
     """Where they belong, to be asked before the graph is moved."""
     inputs = graph.graph.find_nodes(op="placeholder")
-    nodes = graph.graph.output_node().args[0]
-    return Results(
-        device=tuple(_device(_value(node), device_type) for node in nodes),
-        returned=tuple(inputs.index(node) if node in inputs else None for node in nodes),
-    )
+    nodes = list(enumerate(graph.graph.output_node().args[0]))
+    returned = tuple((place, inputs.index(node)) for place, node in nodes if node in inputs)
+    made = {place: _device(_value(node), device_type) for place, node in nodes if node not in inputs}
+    on_device = {place: device for place, device in made.items() if device is not None}
+    return Results(made=tuple(on_device), devices=tuple(on_device.values()), returned=returned)
 
 
 def move(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], device_type: str) -> list[Any]:

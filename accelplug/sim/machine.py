@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from accelplug.sim import cache, dynamo
+from accelplug.native import cache
+from accelplug.sim import dynamo
 from accelplug.sim.profile import Profile
 from accelplug.specs import Host
 
@@ -48,7 +49,9 @@ def site(profile: Profile) -> Path:
 def _folder(profile: Profile) -> Path:
     described = profile.model_dump_json(include={"name", "devices", "machine", "sdk"}) + MODULE + dynamo.TARGET
     digest = hashlib.sha256(described.encode()).hexdigest()[:16]
-    return cache.made_once(cache.folder("machines") / f"{profile.name}-{digest}", lambda path: _fill(profile, path))
+    return cache.made_once(
+        cache.folder("sim", "machines") / f"{profile.name}-{digest}", lambda path: _fill(profile, path)
+    )
 
 
 def _fill(profile: Profile, folder: Path) -> None:

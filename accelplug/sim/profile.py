@@ -90,6 +90,10 @@ class Profile(Record):
     dtypes, casts, warn_of_casts
         What the device holds (empty: everything), and what it holds at less precision under the same name, with a
         warning once or silently. Anything else raises TypeError.
+    static_shapes
+        The SDK's compiler refuses symbolic shapes.
+    exclusive
+        A device can be used by one process at a time, from its first tensor there to its end.
     native, not_native
         Patterns ("aten::mm*") of the ops that the vendor runs on the device, less those of ``not_native``. All others
         count as fallback.
@@ -106,6 +110,8 @@ class Profile(Record):
     dtypes: tuple[str, ...] = ()
     casts: dict[str, str] = Field(default_factory=dict)
     warn_of_casts: bool = True
+    static_shapes: bool = False
+    exclusive: bool = False
     native: tuple[str, ...] = ("*",)
     not_native: tuple[str, ...] = ()
     launch_us: float = Field(0, ge=0)

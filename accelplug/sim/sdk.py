@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from accelplug.sim import dynamo, machine
 from accelplug.sim.profile import Profile
 
-_expected: dict[str, tuple[Profile, int]] = {}  # while a stand-in may be imported: the profile, and how many devices
+_expected: dict[str, tuple[Profile, int, str]] = {}  # while a stand-in may be imported: what it registers
 
 
 @contextlib.contextmanager
-def standing_in(profile: Profile, count: int) -> Iterator[None]:
+def standing_in(profile: Profile, count: int, visible_devices: str) -> Iterator[None]:
     """Makes the profile's SDK importable inside, with ``count`` devices to register.
+
+    ``visible_devices`` is the variable by which the backend limits them.
 
     torch is imported first: its autoload then finds what is really installed, and a failure of the stand-in is an
     exception of the backend's ``load``, not one that ends ``import torch``.
@@ -25,7 +27,7 @@ def standing_in(profile: Profile, count: int) -> Iterator[None]:
 
     path = str(machine.site(profile))
     _refuse_the_real_one(profile, path)
-    _expected[profile.name] = (profile, count)
+    _expected[profile.name] = (profile, count, visible_devices)
     sys.path.insert(0, path)
     importlib.invalidate_caches()
     try:
@@ -47,8 +49,8 @@ def bring_up(name: str) -> None:
         if device.registered() == name:
             return  # imported again, in a process that has the device
         raise RuntimeError(f"this stand-in for an SDK can only be imported by accelplug: ACCELPLUG_SIMULATE={name}")
-    profile, count = _expected[name]
-    device.register(profile, count)
+    profile, count, visible_devices = _expected[name]
+    device.register(profile, count, visible_devices)
     if profile.sdk and profile.sdk.dynamo_backend:
         dynamo.offer(profile.sdk.dynamo_backend, str(machine.site(profile)))
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import time
 
 from accelplug.errors import BadInputError
-from accelplug.sim import compiling, machine, sdk
+from accelplug.sim import compiling, fallbacks, host_call, machine, sdk
 from accelplug.sim.profile import Profile
 from accelplug.specs import DeviceSpec, Host, Probe, RanOn, StandIn, Verdict
 
-COMPILED = StandIn(lowered_on="cpu", inner_compile=compiling.inner_compile)
+SIMULATED = StandIn(
+    lowered_on="cpu",
+    inner_compile=compiling.inner_compile,
+    on_host=host_call.on_host,
+    fallbacks=fallbacks.SOURCE,
+)
 
 
 def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
@@ -18,6 +23,8 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
     Raises BadInputError where that can't be: the device is PyTorch's own, or goes by another name in PyTorch.
     """
     load = spec.load
+    if spec.distributed_backend:  # the vendor's own needs its hardware
+        spec = spec.model_copy(update={"distributed_backend": "gloo"})
     if load is None:
         raise BadInputError(
             f"profile {profile.name!r}: {spec.title} has no SDK to stand in for, PyTorch has the device in tree; "
@@ -34,10 +41,10 @@ def beneath(spec: DeviceSpec, profile: Profile) -> DeviceSpec:
 
     def load_on_stand_in() -> None:
         count = spec.probe(machine.host(profile, Host())).count
-        with sdk.standing_in(profile, count):
+        with sdk.standing_in(profile, count, spec.visible_devices):
             load()
 
-    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": COMPILED})
+    return spec.model_copy(update={"probe": probe, "load": load_on_stand_in, "stand_in": SIMULATED})
 
 
 def backend_of(profile: Profile) -> DeviceSpec:
@@ -60,8 +67,9 @@ def backend_of(profile: Profile) -> DeviceSpec:
         torch_type=profile.torch_type,
         probe=probe,
         load=load,
-        stand_in=COMPILED,
+        stand_in=SIMULATED,
         ran_on=RanOn.simulator,
+        distributed_backend="gloo",
     )
 
 

@@ -6,9 +6,11 @@ from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
-from accelplug.specs.fallback import FallbackSource, OpCount
+from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers, Watcher
+from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
-from accelplug.specs.kernel import Kernel, Level, TensorRule
+from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
+from accelplug.specs.op_explanation import KernelOutcome, OpExplanation, Outcome
 from accelplug.specs.platform import PlatformSpec
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
@@ -17,6 +19,7 @@ from accelplug.specs.stand_in import StandIn
 
 __all__ = [
     "AttentionSpec",
+    "Budget",
     "Candidate",
     "Capabilities",
     "CompilerSpec",
@@ -24,12 +27,18 @@ __all__ = [
     "Decompositions",
     "DeviceSpec",
     "Explanation",
+    "FallbackReport",
+    "FallbackRow",
     "FallbackSource",
     "Feature",
     "Host",
     "Kernel",
+    "KernelCount",
+    "KernelOutcome",
     "Level",
     "OpCount",
+    "OpExplanation",
+    "Outcome",
     "PlatformSpec",
     "Probe",
     "RanOn",
@@ -37,6 +46,8 @@ __all__ = [
     "Selection",
     "StandIn",
     "TensorRule",
+    "Transfers",
     "Verdict",
+    "Watcher",
     "Worker",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -48,3 +50,30 @@ class Constraints(Record):
     def holds(self, dtype: str) -> bool:
         """Whether tensors of this dtype can be on the device."""
         return not self.dtypes or dtype in self.dtypes or dtype in self.casts
+
+    def unit(self, dtype: str) -> int:
+        """How many elements the device's unit of memory holds, in the dtype that it keeps ``dtype`` as.
+
+        1 where the unit is smaller than an element. Raises ValueError for a dtype that can't be on the device.
+        """
+        if not self.holds(dtype):
+            raise ValueError(f"{dtype} can't be on the device; it holds {', '.join((*self.dtypes, *self.casts))}")
+        return max(1, self.alignment_bytes // _bytes(self.casts.get(dtype, dtype)))
+
+    def padded(self, shape: Sequence[int], dtype: str) -> tuple[int, ...]:
+        """The shape that a tensor takes in the device's memory: the last dimension in whole units.
+
+        A tensor without dimensions stays without. Raises ValueError as `unit` does.
+        """
+        unit = self.unit(dtype)
+        return (*shape[:-1], -(-shape[-1] // unit) * unit) if shape else ()
+
+
+def _bytes(dtype: str) -> int:
+    """The size of an element, from the dtype's name: ``float8_e4m3fn``, ``uint16``, ``complex64``."""
+    if dtype == "bool":
+        return 1
+    bits = re.match(r"(?:u?int|b?float|complex)(\d+)", dtype)
+    if bits is None:
+        raise ValueError(f"unknown dtype {dtype!r}; give the name of one of torch's, such as 'float16'")
+    return int(bits[1]) // 8

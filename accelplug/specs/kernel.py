@@ -73,7 +73,8 @@ class Kernel(Record):
         Returns the function, which takes and returns tensors of the device; imports what that needs. Called when the
         kernel is first wanted. Raises ImportError where the SDK isn't there: the kernel is then left out, with that
         reason. The function may raise NotImplementedError for a call that it turns out not to take; the next provider
-        then tries. Any other exception is the caller's to see.
+        then tries. Any other exception is the caller's to see. It gets all of the operator's arguments. An operator
+        overload of the vendor's own (``torch.ops.acme.mm.default``) will do too: one in C++ is called without Python.
     reference
         The same result from PyTorch operators. Tests and ``accelplug conform`` compare with it; on a simulated device
         it runs in the kernel's place.
@@ -110,3 +111,27 @@ class Kernel(Record):
 
     def __str__(self) -> str:
         return f"{self.provider}/{self.name}"
+
+
+class KernelCount(Record):
+    """What became of the calls that reached one kernel of a device.
+
+    calls
+        How many it has run.
+    refused
+        How many it was not given, by the clause that the call did not meet.
+    passed_on
+        How many it left to the next one by itself: its `refuses` gave a reason, or it raised NotImplementedError.
+    said
+        The reasons it gave for that, and how often. A kernel in C++ gives none.
+    unavailable
+        Why it isn't there, "" where it is or nobody has wanted it yet.
+    """
+
+    op: str
+    kernel: str
+    calls: int
+    refused: dict[str, int] = Field(default_factory=dict)
+    passed_on: int = 0
+    said: dict[str, int] = Field(default_factory=dict)
+    unavailable: str = ""

@@ -1,10 +1,11 @@
-"""What compiles for a simulated device."""
+"""What is underneath a simulated device: it compiles, runs in the place of kernels, and counts fallbacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from accelplug.specs.fallback import FallbackSource
 from accelplug.specs.record import Record
 
 
@@ -12,7 +13,12 @@ class StandIn(Record):
     """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it.
 
     ``inner_compile`` is an argument of ``torch._inductor.compile_fx.compile_fx``; None where the graph is such already.
+    ``on_host`` turns a function of CPU tensors into one of the device's, without copying them. Where there is one, the
+    references of kernels run in their place; None where the kernels themselves do.
+    ``fallbacks`` answers in the place of the backend's hook accelplug_fallbacks; None: the hook does.
     """
 
     lowered_on: str
     inner_compile: Callable[..., Any] | None = None
+    on_host: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+    fallbacks: FallbackSource | None = None

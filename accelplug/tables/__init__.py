@@ -7,16 +7,15 @@ device while torch is imported), it belongs to the only backend that has that de
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
 
 from accelplug import settings
 from accelplug.errors import AccelplugError, CompileRefusedError
-from accelplug.plugins import Backend, discover
-from accelplug.specs import DeviceSpec, StandIn
+from accelplug.plugins import Backend, ask, discover
+from accelplug.specs import DeviceSpec, FallbackSource, StandIn
+from accelplug.tables import brought, fallback, kernel_ops, scope
 from accelplug.tables.device import HOOKS, DeviceTables
 
-__all__ = ["DeviceTables", "live_types", "make_live", "stand_in", "tables_for"]
+__all__ = ["DeviceTables", "live_names", "live_types", "make_live", "stand_in", "tables_for"]
 
 _lock = threading.RLock()  # a hook may itself ask for tables
 _live: dict[str, str] = {}
@@ -25,9 +24,24 @@ _tables: dict[str, DeviceTables] = {}
 
 
 def make_live(spec: DeviceSpec) -> None:
-    """From now on the device type of ``spec`` is that backend's in this process."""
+    """From now on the device type of ``spec`` is that backend's in this process: its kernels run, its fallbacks count.
+
+    Raises BackendError where its hooks fail or bring what can't work, BadInputError where the settings ask what its SDK
+    can't do.
+    """
     with _lock:
         _live[spec.torch_type] = spec.name
+        backend = _backend(spec.torch_type)
+        if backend is not None and backend.has(brought.HOOK):
+            _tables_of(backend, spec.torch_type).kernels.dispatch()
+        fallback.begin(spec, _fallbacks(spec, backend))
+
+
+def _fallbacks(spec: DeviceSpec, backend: Backend | None) -> FallbackSource | None:
+    """How the device is asked: by its stand-in where it is simulated, else as its backend's hook says."""
+    if spec.stand_in is not None:
+        return spec.stand_in.fallbacks
+    return ask(backend, "accelplug_fallbacks", FallbackSource) if backend is not None else None
 
 
 def live_types() -> tuple[str, ...]:
@@ -35,18 +49,22 @@ def live_types() -> tuple[str, ...]:
     return tuple(sorted(_live))
 
 
-def stand_in(device_type: str, lowered_on: str, inner_compile: Callable[..., Any] | None = None) -> None:
-    """Graphs on ``device_type`` reach Inductor as graphs on ``lowered_on``: the simulator compiles for the CPU.
+def live_names() -> tuple[str, ...]:
+    """The backends that were made live in this process."""
+    return tuple(sorted(_live.values()))
 
-    ``inner_compile`` is what turns them into such, an argument of ``torch._inductor.compile_fx.compile_fx``. Raises
-    AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
+
+def stand_in(device_type: str, underneath: StandIn) -> None:
+    """Graphs on ``device_type`` are compiled, and its kernels run, as ``underneath`` says: the simulator's way.
+
+    Raises AccelplugError where the tables of the device are built already: graphs may have been compiled with them.
     """
     with _lock:
         if any(built.device_type == device_type for built in _tables.values()):
             raise AccelplugError(
                 f"the tables of {device_type} are built already; a stand-in comes before the first graph"
             )
-        _stand_ins[device_type] = StandIn(lowered_on=lowered_on, inner_compile=inner_compile)
+        _stand_ins[device_type] = underneath
 
 
 def tables_for(device_type: str) -> DeviceTables | None:
@@ -57,6 +75,10 @@ def tables_for(device_type: str) -> DeviceTables | None:
     backend = _backend(device_type)
     if backend is None or not (device_type in _stand_ins or any(map(backend.has, HOOKS))):
         return None
+    return _tables_of(backend, device_type)
+
+
+def _tables_of(backend: Backend, device_type: str) -> DeviceTables:
     with _lock:
         if backend.name not in _tables:
             _tables[backend.name] = DeviceTables(backend, device_type, _stand_ins.get(device_type))
@@ -82,6 +104,12 @@ def _backend(device_type: str) -> Backend | None:
 def forget() -> None:
     """Forgets what was made live and built, as a test that installs backends needs."""
     with _lock:
+        for built in _tables.values():
+            built.kernels.release()
+        scope.forget_followers()
+        kernel_ops.forget()
+        brought.kernels_of.cache_clear()
         _live.clear()
         _stand_ins.clear()
         _tables.clear()
+        fallback.forget()

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import accelplug
 from accelplug.errors import BackendError
 from accelplug.specs import Decompositions
 from accelplug.tables.fingerprint import described, fingerprint, name
+
+if TYPE_CHECKING:
+    from accelplug.tables.kernels import KernelTable
+    from accelplug.tables.scope import State
 
 _tables: dict[tuple[str, str], Table] = {}
 
@@ -62,29 +66,37 @@ def build(
     origin: str,
     cache_key: str = "",
     lowered_on: str = "",
+    kernels: KernelTable | None = None,
+    state: State = (),
 ) -> Table:
     """PyTorch's table, as its Inductor would choose it now, with ``changes``.
 
     ``origin`` is the distribution and version that the changes come from, ``cache_key`` what else a graph depends on.
-    ``lowered_on`` is the device type that Inductor sees, where it isn't ``device_type``. Raises BackendError for a key
-    that isn't an operator overload, an operator that no table can reach, or a function that can't be fingerprinted.
+    ``lowered_on`` is the device type that Inductor sees, where it isn't ``device_type``. ``kernels`` are put in before
+    anything is taken apart, as the scopes of ``state`` allow. Raises BackendError for a key that isn't an operator
+    overload, an operator that no table can reach, or a function that can't be fingerprinted.
     """
     import torch
     from torch._decomp import remove_decompositions
     from torch._inductor.decomposition import select_decomp_table
 
+    from accelplug.ops import composites
+
     _check(changes, origin)
     stock = select_decomp_table()
-    entries = dict(stock)
+    entries = {**composites(), **stock}
     remove_decompositions(entries, changes.exclude)
     whole = [op for op in stock if op not in entries]
     entries.update(changes.add)
+    chosen = kernels.choices(entries, state) if kernels else {}
     lowered_on = lowered_on or device_type
     parts = [accelplug.__version__, torch.__version__, origin, changes.version, cache_key, device_type, lowered_on]
     parts += sorted(f"{op} {name(function)}" for op, function in entries.items())
     parts += sorted(f"{op} {described(function)}" for op, function in changes.add.items())
     parts += sorted(f"lowering {op} {described(function)}" for op, function in changes.lowerings.items())
+    parts += kernels.described(state) if kernels else []
     digest = fingerprint(parts)
+    entries.update(chosen)
     table = Table(entries, device_type, digest, whole=whole, lowerings=changes.lowerings, lowered_on=lowered_on)
     return _tables.setdefault((device_type, digest), table)
 

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import http, offline, padding, peers, selection
+from benchmarks.suites import activation, compiled, fallbacks, http, kernels, offline, padding, peers, selection
 
 SUITES: dict[str, Suite] = {
-    suite.name: suite for suite in (selection.SUITE, padding.SUITE, offline.SUITE, http.SUITE, peers.SUITE)
+    suite.name: suite
+    for suite in (
+        selection.SUITE,
+        activation.SUITE,
+        kernels.SUITE,
+        fallbacks.SUITE,
+        compiled.SUITE,
+        padding.SUITE,
+        offline.SUITE,
+        http.SUITE,
+        peers.SUITE,
+    )
 }

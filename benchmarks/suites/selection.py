@@ -39,17 +39,18 @@ METRICS = (
 def measure(search: dict[str, str], variant: str, number: int) -> Run:
     """One process that has imported nothing, one that has imported torch; for accelplug, one more that probes."""
     library = LIBRARIES[variant]
-    fresh = _program("choose.py", search, library)
-    warm = _program("choose.py", search, library, "torch")
+    fresh = program("choose.py", search, library)
+    warm = program("choose.py", search, library, "torch")
     values = {
         "total_ms": fresh["import_ms"] + fresh["first_ms"],
         "torch_total_ms": warm["import_ms"] + warm["first_ms"],
         "again_ms": warm["again_ms"],
     }
-    return Run(variant=variant, round=number, values=values | (_program("probe.py", {}) if variant == DEVICES else {}))
+    return Run(variant=variant, round=number, values=values | (program("probe.py", {}) if variant == DEVICES else {}))
 
 
-def _program(name: str, environ: dict[str, str], *arguments: str) -> dict[str, float]:
+def program(name: str, environ: dict[str, str], *arguments: str) -> dict[str, float]:
+    """What a program of the folder programs/ writes into its result."""
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
         command = [sys.executable, str(PROGRAMS / name), *arguments, str(result)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -57,8 +58,9 @@ def in_new_process(code: str, tree: Tree, **environ: str) -> subprocess.Complete
     prelude = (
         f"import sys; sys.path.insert(0, {str(tree.site)!r}); ROOT, SITE = {str(tree.root)!r}, {str(tree.site)!r}\n"
     )
+    kept = {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}  # the code under test
     return subprocess.run(
-        [sys.executable, "-c", prelude + code], capture_output=True, text=True, env=environ, check=False
+        [sys.executable, "-c", prelude + code], capture_output=True, text=True, env={**kept, **environ}, check=False
     )
 
 

@@ -215,7 +215,7 @@ def test_a_hook_that_fails_is_named(site: Site) -> None:
 def test_a_torch_that_cannot_do_it_is_named(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     acme(site)
     monkeypatch.setattr("torch._inductor.compile_fx.compile_fx", lambda graph, example_inputs: graph)
-    with pytest.raises(BackendCompilerFailed, match=re.escape(f"torch {torch.__version__} can't compile for cpu with")):
+    with pytest.raises(BackendCompilerFailed, match=re.escape(f"torch {torch.__version__} can't compile for cpu as")):
         accelplug.compile(median)(NUMBERS)
 
 
@@ -226,6 +226,43 @@ def test_a_static_device_compiles_each_shape_anew(site: Site) -> None:
     acme(site, compiler="static_shapes=True")
     f = accelplug.compile(median)
     assert [f(torch.arange(1.0, n)).item() for n in (4, 5, 6)] == [1, 1, 1]
+
+
+def test_past_the_limit_a_new_shape_is_an_error_however_often_it_is_tried(site: Site) -> None:
+    acme(site, compiler="static_shapes=True")
+    f = accelplug.compile(median, recompile_limit=2)
+    said = r"compiled 2 times, the limit: for l_x_ \(3,\); l_x_ \(4,\)\. Now it has l_x_ \(5,\)\. .*buckets="
+    with torch._dynamo.config.patch(accumulated_recompile_limit=4):  # where torch gives up, and runs it eagerly
+        for size in (3, 4):
+            f(torch.arange(1.0, size + 1))
+        for _ in range(6):
+            with pytest.raises(BackendCompilerFailed, match=said):
+                f(torch.arange(1.0, 6.0))
+    assert f(torch.arange(1.0, 5.0)) == 1
+    torch._dynamo.reset()
+    assert f(torch.arange(1.0, 6.0)) == 1
+
+
+def test_the_limit_says_when_it_is_not_shapes_that_change(site: Site) -> None:
+    acme(site, compiler="static_shapes=True")
+    f = accelplug.compile(lambda x, n: x.median() * n, recompile_limit=1)
+    assert f(NUMBERS, 2) == 2
+    with pytest.raises(BackendCompilerFailed, match=r"again with the same shapes: .* TORCH_LOGS=recompiles"):
+        f(NUMBERS, 3)
+
+
+def test_each_call_of_compile_has_a_limit_of_its_own(site: Site) -> None:
+    acme(site, compiler="static_shapes=True")
+    for _ in range(3):
+        assert accelplug.compile(median, recompile_limit=1)(NUMBERS) == 1
+
+
+def test_graphs_are_counted(site: Site) -> None:
+    acme(site)
+    counted = torch._dynamo.utils.counters["accelplug"]
+    before = counted["graphs compiled for cpu"]
+    accelplug.compile(median)(NUMBERS)
+    assert counted["graphs compiled for cpu"] == before + 1
 
 
 def test_a_static_device_is_told_by_the_models_parameters(site: Site) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from accelplug.native import BuildError
 from accelplug.sim import build
 
 BUILD = "from accelplug.sim import build; print(build.library())"
@@ -76,8 +77,8 @@ def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    build.library.cache_clear()
-    with pytest.raises(build.BuildError, match=r"no C\+\+ compiler here.*c\+\+, g\+\+, clang\+\+.*apt install g\+\+"):
+    build.SIMULATOR._path = None
+    with pytest.raises(BuildError, match=r"no C\+\+ compiler here.*c\+\+, g\+\+, clang\+\+.*apt install g\+\+"):
         build.library()
 
 
@@ -86,22 +87,22 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", compiler(tmp_path, "echo fatal error: no such header; exit 4"))
-    build.library.cache_clear()
-    with pytest.raises(build.BuildError, match=r"ended with code 4(.|\n)*fatal error: no such header"):
+    build.SIMULATOR._path = None
+    with pytest.raises(BuildError, match=r"ended with code 4(.|\n)*fatal error: no such header"):
         build.library()
     assert not [*(tmp_path / "cache").rglob("*.so"), *(tmp_path / "cache").rglob("*.o")]
 
 
 def test_a_library_that_the_wheel_carries_is_taken_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    carried = tmp_path / f"{build._key()}.so"
+    carried = tmp_path / f"{build.SIMULATOR.key()}.so"
     carried.touch()
-    monkeypatch.setattr(build, "PREBUILT", tmp_path)
+    monkeypatch.setattr(build.SIMULATOR, "prebuilt", tmp_path)
     monkeypatch.setenv("PATH", "")
-    build.library.cache_clear()
+    build.SIMULATOR._path = None
     assert build.library() == carried
 
 
 @pytest.fixture(autouse=True)
 def forget() -> object:
     yield
-    build.library.cache_clear()
+    build.SIMULATOR._path = None

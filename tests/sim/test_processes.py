@@ -26,12 +26,12 @@ threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
 names, values = torch.ops.accelplug_sim.read_counters()
-print(errors, dict(zip(names, values[1::4]))["aten::mm"])
+print(errors, [calls for name, calls in zip(names, values[3::6]) if name == "aten::mm"])
 """
 
 
 def test_eight_threads_on_four_devices_lose_no_count(simulated: Run) -> None:
-    assert simulated("neuron", THREADS).stdout == f"[] {8 * 300 * 3}\n"
+    assert simulated("neuron", THREADS).stdout == f"[] {[2 * 300 * 3] * 4}\n"
 
 
 def test_two_processes_reduce_gather_and_train_together(simulated: Run, tmp_path: Path) -> None:

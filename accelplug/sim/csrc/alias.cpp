@@ -4,6 +4,8 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
+
 namespace accelplug_sim {
 namespace {
 
@@ -109,7 +111,9 @@ void Loan::give_back() {
     if (C10_UNLIKELY(
             host->sizes() != device->sizes() || host->strides() != device->strides() ||
             host->storage_offset() != device->storage_offset())) {
+      const auto elements = device->numel();
       device->set_sizes_and_strides(host->sizes(), host->strides(), host->storage_offset());
+      bytes_ += static_cast<int64_t>(std::max<int64_t>(0, host->numel() - elements) * host->itemsize());
     }
     dtypes::narrow(on_host_[i]);
   }

@@ -1,6 +1,7 @@
 #include "allocator.h"
 
 #include "faults.h"
+#include "ownership.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/CachingDeviceAllocator.h>
@@ -34,6 +35,7 @@ void free_block(void* context) {
 }
 
 int64_t charge(int64_t bytes, c10::DeviceIndex device) {
+  ownership::on_allocation(device);
   const auto alignment = memory_alignment.load(std::memory_order_relaxed);
   const auto taken = (bytes + alignment - 1) / alignment * alignment;
   auto& account = accounts[device];
@@ -124,8 +126,14 @@ c10::Storage device_storage(c10::intrusive_ptr<c10::StorageImpl> twin, c10::Devi
 }
 
 c10::intrusive_ptr<c10::StorageImpl> new_host_storage(size_t bytes) {
-  return c10::make_intrusive<c10::StorageImpl>(
-      c10::StorageImpl::use_byte_size_t(), bytes, c10::GetCPUAllocator(), true);
+  try {
+    return c10::make_intrusive<c10::StorageImpl>(
+        c10::StorageImpl::use_byte_size_t(), bytes, c10::GetCPUAllocator(), true);
+  } catch (const c10::Error& error) { // the machine may have less memory than the device that it simulates
+    TORCH_CHECK_WITH(
+        OutOfMemoryError, false, "this machine can't give a simulated device ", bytes,
+        " bytes: ", error.what_without_backtrace());
+  }
 }
 
 Block* block_of(const c10::Storage& storage) {

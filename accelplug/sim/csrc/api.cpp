@@ -7,7 +7,10 @@
 #include "dtypes.h"
 #include "faults.h"
 #include "generator.h"
+#include "graphs.h"
 #include "host_memory.h"
+#include "ledger.h"
+#include "ownership.h"
 #include "registration.h"
 #include "shutdown.h"
 #include "transfers.h"
@@ -42,6 +45,26 @@ at::Tensor adopt(const at::Tensor& tensor, int64_t device) {
   return loan.adopt(tensor);
 }
 
+// Of many tensors at once, as a compiled graph has them: a call from Python costs more than the alias.
+std::vector<at::Tensor> host_aliases(at::TensorList tensors) {
+  std::vector<at::Tensor> aliases;
+  aliases.reserve(tensors.size());
+  for (const auto& tensor : tensors) {
+    aliases.push_back(host_alias(tensor));
+  }
+  return aliases;
+}
+
+std::vector<at::Tensor> adopt_all(at::TensorList tensors, at::IntArrayRef devices) {
+  TORCH_CHECK(tensors.size() == devices.size(), tensors.size(), " tensors for ", devices.size(), " devices");
+  std::vector<at::Tensor> adopted;
+  adopted.reserve(tensors.size());
+  for (size_t i = 0; i < tensors.size(); i++) {
+    adopted.push_back(adopt(tensors[i], devices[i]));
+  }
+  return adopted;
+}
+
 void define(torch::Library& library) {
   library.def("init() -> ()", &init);
 
@@ -58,10 +81,15 @@ void define(torch::Library& library) {
 
   // The bytes of a tensor seen from the other side, without a copy.
   library.def("host_alias(Tensor tensor) -> Tensor", [](const at::Tensor& tensor) { return host_alias(tensor); });
+  library.def("host_aliases(Tensor[] tensors) -> Tensor[]",
+      [](at::TensorList tensors) { return host_aliases(tensors); });
   library.def("adopt(Tensor tensor, int device) -> Tensor", &adopt);
+  library.def("adopt_all(Tensor[] tensors, int[] devices) -> Tensor[]",
+      [](at::TensorList tensors, at::IntArrayRef devices) { return adopt_all(tensors, devices); });
 
   // The profile
   library.def("set_device_count(int count) -> ()", &set_device_count);
+  library.def("set_lock_files(str[] files) -> ()", [](std::vector<std::string> files) { ownership::set(files); });
   library.def("set_memory(int limit, int alignment) -> ()", &set_memory);
   library.def("set_dtypes(str[] supported, str[] narrowed, bool warn) -> ()",
       [](std::vector<std::string> supported, std::vector<std::string> narrowed, bool warn) {
@@ -79,9 +107,19 @@ void define(torch::Library& library) {
   library.def("reset_counters() -> ()", [] {
     reset_counters();
     reset_transfers();
+    ledger::reset_budgets();
   });
-  library.def("forbid_fallback(bool forbidden) -> ()", &forbid_fallback);
+  library.def("forbid_fallback(bool forbidden) -> ()", &ledger::forbid);
+  library.def("add_budget(str pattern, int calls, int bytes) -> int", &ledger::add_budget);
+  library.def("remove_budget(int number) -> ()", &ledger::remove_budget);
   library.def("measure_time(bool on) -> ()", &measure_time);
+  library.def("add_graph(str[] ops, int[] numbers, str[] sites) -> int", &graphs::add);
+  library.def("count_graph(int number) -> ()", &graphs::count);
+
+  // Python's part of the account: it gives these kernels, and says so with listen.
+  library.def("fallback_noticed(str op, int device, int calls, bool first, str site) -> ()");
+  library.def("fallback_refused(str op, int device, int budget, int spent, str site) -> ()");
+  library.def("listen(bool on) -> ()", &ledger::listen);
 }
 
 } // namespace

@@ -1,19 +1,39 @@
 #include "calls.h"
 
 #include "costs.h"
-#include "device.h"
 #include "faults.h"
+#include "ledger.h"
 
 namespace accelplug_sim {
 
-void begin_call(Op& op) {
+Call::Call(Op& op, c10::DeviceIndex device)
+    : op_(op),
+      device_(device),
+      counts_(op.counts(device, kEager)),
+      native_(op.native.load(std::memory_order_relaxed)),
+      timed_(time_is_measured()) {
   faults::on_call();
-  TORCH_CHECK_NOT_IMPLEMENTED(
-      op.native.load(std::memory_order_relaxed) || !fallback_is_forbidden(),
-      op.name, " is not among the ops that ", c10::DeviceTypeName(kDevice, true),
-      " (simulated) runs on the device, and falling back to the CPU is forbidden");
-  op.calls.fetch_add(1, std::memory_order_relaxed);
+  if (native_) {
+    counts_.calls.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    ledger::check(op, device);
+    ledger::count_calls(op, device, counts_);
+  }
   costs::launch();
+  if (timed_) {
+    started_ = Clock::now();
+  }
+}
+
+void Call::finish(int64_t bytes) {
+  if (timed_) {
+    counts_.nanoseconds.fetch_add(std::chrono::nanoseconds(Clock::now() - started_).count(), std::memory_order_relaxed);
+  }
+  if (native_) {
+    counts_.bytes.fetch_add(bytes, std::memory_order_relaxed);
+  } else {
+    ledger::count_bytes(op_, device_, counts_, bytes);
+  }
 }
 
 void spoil(const at::Tensor& result) {

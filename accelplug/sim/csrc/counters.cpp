@@ -1,5 +1,7 @@
 #include "counters.h"
 
+#include "ledger.h"
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -16,7 +18,7 @@ auto& by_name = *new std::unordered_map<std::string, Op*>();
 auto& native_patterns = *new std::vector<std::string>();
 auto& native_exceptions = *new std::vector<std::string>();
 auto& wrong_patterns = *new std::vector<std::string>();
-std::atomic<bool> forbidden{false}, timed{false};
+std::atomic<bool> timed{false};
 
 bool matches(const std::string& name, const std::vector<std::string>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
@@ -49,7 +51,8 @@ Op::Op(const c10::FunctionSchema& schema)
       name(c10::toString(operator_name)),
       arguments(schema.arguments().size()),
       returns(schema.returns().size()),
-      takes_mixed_devices(may_mix_devices(name)) {
+      takes_mixed_devices(may_mix_devices(name)),
+      counts_(std::make_unique<Counts[]>(device_count() * kWays)) {
   for (size_t i = 0; i < arguments; i++) {
     const auto& argument = schema.arguments()[i];
     writes.push_back(argument.alias_info() && argument.alias_info()->isWrite());
@@ -86,18 +89,18 @@ Op* op_for(const c10::FunctionSchema& schema) {
   if (!known) {
     fresh->native = is_native(fresh->name);
     fresh->wrong = matches(fresh->name, wrong_patterns);
+    fresh->budgets = ledger::budgets_for(fresh->name);
     known = fresh.get();
     ops.push_back(std::move(fresh));
   }
   return known;
 }
 
-void forbid_fallback(bool on) {
-  forbidden = on;
-}
-
-bool fallback_is_forbidden() {
-  return forbidden.load(std::memory_order_relaxed);
+void for_each_op(const std::function<void(Op&)>& each) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto& op : ops) {
+    each(*op);
+  }
 }
 
 void measure_time(bool on) {
@@ -111,26 +114,37 @@ bool time_is_measured() {
 std::tuple<std::vector<std::string>, std::vector<int64_t>> read_counters() {
   std::vector<std::string> names;
   std::vector<int64_t> values;
-  std::lock_guard<std::mutex> lock(mutex);
-  for (const auto& op : ops) {
-    if (!op->calls) {
-      continue;
+  for_each_op([&](Op& op) {
+    for (c10::DeviceIndex device = 0; device < device_count(); device++) {
+      for (const Way way : {kEager, kCompiled}) {
+        const auto& counts = op.counts(device, way);
+        if (!counts.calls) {
+          continue;
+        }
+        names.push_back(op.name);
+        for (const uint64_t value :
+             {uint64_t(device), uint64_t{way == kCompiled}, uint64_t{op.native}, counts.calls.load(),
+              counts.bytes.load(), counts.nanoseconds.load()}) {
+          values.push_back(static_cast<int64_t>(value));
+        }
+      }
     }
-    names.push_back(op->name);
-    for (const uint64_t value : {uint64_t{op->native}, op->calls.load(), op->bytes.load(), op->nanoseconds.load()}) {
-      values.push_back(static_cast<int64_t>(value));
-    }
-  }
+  });
   return {names, values};
 }
 
 void reset_counters() {
-  std::lock_guard<std::mutex> lock(mutex);
-  for (auto& op : ops) {
-    op->calls = 0;
-    op->bytes = 0;
-    op->nanoseconds = 0;
-  }
+  for_each_op([](Op& op) {
+    for (c10::DeviceIndex device = 0; device < device_count(); device++) {
+      for (const Way way : {kEager, kCompiled}) {
+        auto& counts = op.counts(device, way);
+        counts.calls = 0;
+        counts.bytes = 0;
+        counts.nanoseconds = 0;
+        counts.next_notice = 1;
+      }
+    }
+  });
 }
 
 } // namespace accelplug_sim

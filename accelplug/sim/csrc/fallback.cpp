@@ -8,13 +8,10 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/util/flat_hash_map.h>
 
-#include <chrono>
-
 namespace accelplug_sim {
 namespace {
 
 using c10::IValue;
-using Clock = std::chrono::steady_clock;
 
 bool is_list_of_tensor_lists(const IValue& value) {
   return value.isList() && !value.toListRef().empty() && value.toListRef()[0].isTensorList();
@@ -96,15 +93,13 @@ void refuse_mixed_devices(const Op& op, const Loan& loan) {
 }
 
 void run(const c10::OperatorHandle& handle, Op& op, torch::jit::Stack* stack) {
-  begin_call(op);
-  const bool timed = time_is_measured();
-  const auto started = timed ? Clock::now() : Clock::time_point{};
   const size_t first = stack->size() - op.arguments;
 
   Loan loan;
   lend_arguments(op, *stack, first, loan);
   refuse_mixed_devices(op, loan);
   redirect_device(op, *stack, first, loan);
+  Call call(op, loan.device());
   redirect_generator(op, *stack, first, loan);
   handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   if (op.writes_any) {
@@ -119,12 +114,7 @@ void run(const c10::OperatorHandle& handle, Op& op, torch::jit::Stack* stack) {
       return loan.adopt(result);
     });
   }
-
-  op.bytes.fetch_add(loan.bytes(), std::memory_order_relaxed);
-  if (timed) {
-    const auto passed = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - started);
-    op.nanoseconds.fetch_add(passed.count(), std::memory_order_relaxed);
-  }
+  call.finish(loan.bytes());
 }
 
 // One for each op, so that nothing is looked up in a call.

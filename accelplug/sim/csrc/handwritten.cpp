@@ -135,7 +135,7 @@ Op& op_named(const char* name) {
   return *op_for(c10::Dispatcher::singleton().findSchemaOrThrow(name, "").schema());
 }
 
-std::vector<at::Tensor> finish(Op& op, Loan& loan, const std::vector<at::Tensor>& results) {
+std::vector<at::Tensor> finish(Op& op, Call& call, Loan& loan, const std::vector<at::Tensor>& results) {
   std::vector<at::Tensor> adopted;
   for (const auto& result : results) {
     if (op.wrong) {
@@ -143,7 +143,7 @@ std::vector<at::Tensor> finish(Op& op, Loan& loan, const std::vector<at::Tensor>
     }
     adopted.push_back(loan.adopt(result));
   }
-  op.bytes += loan.bytes();
+  call.finish(loan.bytes());
   return adopted;
 }
 
@@ -151,13 +151,13 @@ at::Tensor convolution(
     const at::Tensor& input, const at::Tensor& weight, const OptionalTensor& bias, SymIntArrayRef stride,
     SymIntArrayRef padding, SymIntArrayRef dilation, bool transposed, SymIntArrayRef output_padding, SymInt groups) {
   static auto& op = op_named("aten::convolution_overrideable");
-  begin_call(op);
   Loan loan;
   const auto x = loan.lend(input), w = loan.lend(weight);
   const auto b = bias && bias->defined() ? OptionalTensor(loan.lend(*bias)) : std::nullopt;
+  Call call(op, or_current(loan.device()));
   const auto result =
       at::convolution_symint(x, w, b, stride, padding, dilation, transposed, output_padding, groups);
-  return finish(op, loan, {result})[0];
+  return finish(op, call, loan, {result})[0];
 }
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
@@ -165,13 +165,13 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
     SymIntArrayRef padding, SymIntArrayRef dilation, bool transposed, SymIntArrayRef output_padding, SymInt groups,
     std::array<bool, 3> wanted) {
   static auto& op = op_named("aten::convolution_backward_overrideable");
-  begin_call(op);
   Loan loan;
   const auto g = loan.lend(grad_output), x = loan.lend(input), w = loan.lend(weight);
+  Call call(op, or_current(loan.device()));
   const std::vector<SymInt> bias_size{transposed ? weight.sym_size(1) * groups : weight.sym_size(0)};
   const auto [to_input, to_weight, to_bias] = at::convolution_backward_symint(
       g, x, w, bias_size, stride, padding, dilation, transposed, output_padding, groups, wanted);
-  const auto grads = finish(op, loan, {to_input, to_weight, to_bias});
+  const auto grads = finish(op, call, loan, {to_input, to_weight, to_bias});
   return {grads[0], grads[1], grads[2]};
 }
 

@@ -1,9 +1,10 @@
 #include "shutdown.h"
 
 #include "allocator.h"
-#include "counters.h"
 #include "device.h"
 #include "faults.h"
+#include "ledger.h"
+#include "ownership.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
@@ -24,7 +25,8 @@ void settle_autograd() {
   // Nothing that a profile does to the device matters any more, and none of it may stop the passes.
   faults::arm(0, 0);
   set_memory(0, 1);
-  forbid_fallback(false);
+  ownership::set({});
+  ledger::end();
   auto passes = std::async(std::launch::async, [] { // a thread, whose exceptions get() passes on
     for (int device = 0; device < device_count(); device++) {
       one_more_pass(static_cast<c10::DeviceIndex>(device));

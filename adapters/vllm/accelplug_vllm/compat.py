@@ -86,6 +86,11 @@ SEAMS = (
         ),
     ),
     Seam(
+        "structured_output",
+        "structured output: vLLM leaves it to xgrammar, which compiles for a device that it doesn't know",
+        _says("vllm.v1.structured_output.utils", "apply_grammar_bitmask", "grammar_bitmask, indices=index_tensor)"),
+    ),
+    Seam(
         "config.compile_sizes",
         "compiling: None, as it is without static graphs, fails an assertion of vLLM's",
         _sizes_unset,

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import CompilerSpec, Decompositions, DeviceSpec, RanOn
+from accelplug.specs import (
+    Capabilities,
+    CompilerSpec,
+    Constraints,
+    Decompositions,
+    DeviceSpec,
+    FallbackSource,
+    Kernel,
+    Probe,
+    RanOn,
+)
+from accelplug_neuron import limits, software
 from accelplug_neuron.cores import VISIBLE_CORES
 from accelplug_neuron.load import load
 from accelplug_neuron.probe import probe
+from accelplug_neuron.workers import worker_env
 
 
 @hookimpl
@@ -20,6 +32,10 @@ def accelplug_device() -> DeviceSpec:
         load=load,
         start_method="spawn",
         visible_devices=VISIBLE_CORES,
+        exclusive=True,
+        distributed_backend="cpu:gloo,neuron:neuron",
+        worker_env=worker_env,
+        ray_resource="neuron_cores",
         vllm_plugins=("neuron", "optimum_neuron"),
         ran_on=RanOn.simulator,
     )
@@ -35,4 +51,28 @@ def accelplug_decompositions() -> Decompositions:
 @hookimpl
 def accelplug_compiler() -> CompilerSpec:
     """The SDK registers the Dynamo backend ``neuron``. It rejects symbolic shapes."""
-    return CompilerSpec(backend="neuron", static_shapes=True)
+    return CompilerSpec(backend="neuron", static_shapes=True, cache_key=software.compiler_versions())
+
+
+@hookimpl
+def accelplug_kernels() -> tuple[Kernel, ...]:
+    from accelplug_neuron.kernels import kernels
+
+    return kernels()
+
+
+@hookimpl
+def accelplug_constraints(probe: Probe) -> Constraints:
+    return limits.constraints(probe)
+
+
+@hookimpl
+def accelplug_capabilities(probe: Probe) -> Capabilities:
+    return limits.capabilities()
+
+
+@hookimpl
+def accelplug_fallbacks() -> FallbackSource:
+    from accelplug_neuron.fallbacks import source
+
+    return source()

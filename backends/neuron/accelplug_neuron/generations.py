@@ -36,6 +36,9 @@ KNOWN = {
 
 NATIVE = " and ".join(name for name, generation in KNOWN.items() if generation.native)
 
+# The same for all of them so far, as is the rule that a kernel has to be launched on all cores of a logical one.
+NATIVE_LNC = max(generation.default_lnc for generation in KNOWN.values() if generation.native)
+
 # Only the core's type is read: the device's own is "NDv3" on inf2 and on trn2 alike.
 _BY_CORE = {"NCv1": "inf1", "NCv2": "trn1/inf2", "NCv3": "trn2", "NCv4": "trn3"}
 

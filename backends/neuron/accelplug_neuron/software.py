@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import metadata
 
 from accelplug.specs import Host
 
@@ -16,10 +17,12 @@ SDK = "torch-neuronx"
 MODULE = "torch_neuronx"
 FIRST_NATIVE = (2, 13)
 VLLM_COPY = "libtorch-neuronx-lite"
-PACKAGES = (SDK, VLLM_COPY, "vllm-neuron", "neuronx-cc", "nki")
+COMPILER = "neuronx-cc"
+NKI = "nki"
+PACKAGES = (SDK, VLLM_COPY, "vllm-neuron", COMPILER, NKI)
 
 # Recognised by version too, since an index that mirrors PyPI may rewrite the text.
-PLACEHOLDERS = {SDK: "1.0", VLLM_COPY: "0.0.1", "vllm-neuron": "0.1.0", "neuronx-cc": "1.0.post1", "nki": "0.0.1"}
+PLACEHOLDERS = {SDK: "1.0", VLLM_COPY: "0.0.1", "vllm-neuron": "0.1.0", COMPILER: "1.0.post1", NKI: "0.0.1"}
 PLACEHOLDER_TEXT = "WRONG PACKAGE"
 
 INSTALL = (
@@ -74,11 +77,8 @@ class Software:
             return f"{SDK} is not installed{copy}"
         if sdk.placeholder:
             return f"the installed {SDK} {sdk.version} is PyPI's placeholder; the real one is on the AWS package index"
-        number = re.match(r"(\d+)\.(\d+)", sdk.version)
-        if number is None:
-            return f"the version of the installed {SDK}, {sdk.version!r}, can't be read"
-        if (int(number[1]), int(number[2])) < FIRST_NATIVE:
-            return f"{SDK} {sdk.version} is of the torch_xla generation; PyTorch's neuron device comes with 2.13"
+        if too_old := not_native(sdk.version):
+            return too_old
         if not (sdk.autoload or self.module):
             return f"{SDK} {sdk.version} is incomplete: neither its entry point nor its module {MODULE} is there"
         return ""
@@ -88,6 +88,35 @@ class Software:
         """The SDK and its version where one is installed, placeholder or not."""
         sdk = self.packages.get(SDK)
         return f"{SDK} {sdk}" if sdk else ""
+
+
+def version_number(version: str) -> tuple[int, int] | None:
+    """(2, 13) of "2.13.3.0"; None where the text doesn't begin so."""
+    number = re.match(r"(\d+)\.(\d+)", version)
+    return (int(number[1]), int(number[2])) if number else None
+
+
+def not_native(version: str) -> str:
+    """Why there is no native ``neuron`` device with this version of torch-neuronx, "" where there is."""
+    number = version_number(version)
+    if number is None:
+        return f"the version of the installed {SDK}, {version!r}, can't be read"
+    if number < FIRST_NATIVE:
+        return f"{SDK} {version} is of the torch_xla generation; PyTorch's neuron device comes with 2.13"
+    return ""
+
+
+def compiler_versions() -> str:
+    """What a compiled graph depends on: "neuronx-cc 2.25.1; nki 0.6.0" of those that are installed."""
+    found = {name: _installed(name) for name in (SDK, COMPILER, NKI)}
+    return "; ".join(f"{name} {version}" for name, version in found.items() if version)
+
+
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def look(host: Host) -> Software:

@@ -21,7 +21,6 @@ class Software:
 
     versions: dict[str, str]
     registers: bool
-    autoload: bool
 
     @property
     def evidence(self) -> tuple[str, ...]:
@@ -44,15 +43,11 @@ class Software:
                 f"{SDK} {self.versions[SDK]} is a placeholder or incomplete: it has no entry point {MODULE} in "
                 "torch.backends, so nothing registers the device"
             )
-        if not self.autoload:
-            return f"{AUTOLOAD}=0 keeps {SDK} from registering its device when torch is imported"
         return ""
 
     @property
     def remedy(self) -> str:
         """What to do about ``problem``."""
-        if self.registers and not self.autoload:
-            return f"unset {AUTOLOAD}"
         return "pip install torch, then " * ("torch" not in self.versions) + INSTALL
 
 
@@ -62,4 +57,4 @@ def look(host: Host) -> Software:
     dist = host.distribution(SDK)
     entries = dist.entry_points if dist else ()
     registers = any(entry.group == "torch.backends" and entry.name == MODULE for entry in entries)
-    return Software(versions, registers, host.environ.get(AUTOLOAD, "1") != "0")
+    return Software(versions, registers)

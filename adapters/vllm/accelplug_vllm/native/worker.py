@@ -14,7 +14,7 @@ from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
-from accelplug_vllm.native import device, experts, memory, streams
+from accelplug_vllm.native import device, experts, grammar, memory, streams
 
 
 class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
@@ -44,6 +44,7 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
         streams.install(here.torch_type)
         experts.register()
+        grammar.install()
         self._init_workspace_and_model_runner()
 
     def _index(self, here: device.NativeDevice) -> int:

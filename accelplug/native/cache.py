@@ -1,4 +1,4 @@
-"""Where the simulator keeps what it makes once: in the user's cache, each thing complete or not there."""
+"""Where accelplug keeps what it makes once: in the user's cache, each thing complete or not there."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class CacheError(AccelplugError):
 
 def folder(*parts: str) -> Path:
     """A folder in the cache, made if need be. Raises CacheError where it can't be."""
-    path = platformdirs.user_cache_path("accelplug").joinpath("sim", *parts)
+    path = platformdirs.user_cache_path("accelplug").joinpath(*parts)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CacheError(
-            f"the simulator can't write to {path}: {error.strerror}; set XDG_CACHE_HOME to a folder that can be written"
+            f"accelplug can't write to {path}: {error.strerror}; set XDG_CACHE_HOME to a folder that can be written"
         ) from None
     return path
 
