@@ -60,7 +60,8 @@ CASES: dict[str, dict[str, Any]] = {
     "LoRA": {"enable_lora": True},
     "bfloat16": {"dtype": "bfloat16"},
     "quantised": {"quantization": "fp8"},
-    "drafts": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
+    "n-grams": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
+    "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
     "two": {"tensor_parallel_size": 2, "enable_lora": True},
 }
 
@@ -82,7 +83,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "HF_HUB_OFFLINE": "1",
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
     }
-    command = [sys.executable, str(HERE / "native_configurations.py"), str(model), json.dumps([*CASES.values()])]
+    command = [
+        sys.executable,
+        str(HERE / "native_configurations.py"),
+        str(model),
+        json.dumps([*CASES.values()]).replace("THE MODEL", str(model)),
+    ]
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True)) | {"log": {"text": done.stdout}}
@@ -112,13 +118,20 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
     [
         ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
         ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
-        ("drafts", "--speculative-config: not on Acme One: vLLM checks drafts with Triton kernels"),
+        (
+            "draft model",
+            "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",
+        ),
     ],
 )
 def test_what_the_device_cannot_do_is_refused_with_flag_reason_and_remedy(
     case: str, error: str, said: dict[str, dict[str, Any]]
 ) -> None:
     assert error in said[case]["error"]
+
+
+def test_drafts_from_n_grams_need_nothing_of_the_device(said: dict[str, dict[str, Any]]) -> None:
+    assert "error" not in said["n-grams"]
 
 
 def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:
