@@ -25,7 +25,7 @@ module = "acme_sdk"
 """
 BACKEND = """
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import Capabilities, Constraints, DeviceSpec, Feature, PlatformSpec, Probe
+from accelplug.specs import AttentionSpec, Capabilities, Constraints, DeviceSpec, Feature, PlatformSpec, Probe
 
 def load():
     import acme_sdk
@@ -38,7 +38,8 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_constraints(probe):
-    return Constraints(dtypes=("bool", "uint8", "int32", "float16", "float32"), preferred_dtype="float16")
+    dtypes = ("bool", "uint8", "int32", "float16", "float32")
+    return Constraints(dtypes=dtypes, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl
 def accelplug_capabilities(probe):
@@ -49,6 +50,11 @@ def accelplug_capabilities(probe):
         Feature.chunked_prefill: "prompts are compiled whole",
     }
     return Capabilities(cannot=cannot, quantization=("gptq",))
+
+@hookimpl
+def accelplug_attention(attn_type, config):
+    assert config.model_config.max_model_len == 64
+    return AttentionSpec(kv_layout="LBHNC", block_sizes=(16, 64))
 
 @hookimpl
 def accelplug_platform(config):
@@ -99,6 +105,13 @@ def test_the_platform_is_the_device(said: dict[str, dict[str, Any]]) -> None:
     assert plain["device"] == "acme"
     assert plain["worker"] == "accelplug_vllm.native.worker.NativeWorker"
     assert plain["communicator"] == "acme_sdk.Ring", "from the vendor's hook"
+
+
+def test_attention_is_shaped_by_the_vendors_hooks(said: dict[str, dict[str, Any]]) -> None:
+    plain = said["plain"]
+    assert plain["kv_layouts"] == ["LBHNC"]
+    assert plain["block_sizes"] == [16, 64]
+    assert plain["head_sizes"] == [32, 64, 96, 128], "from the constraints, as the hook leaves it open"
 
 
 def test_nobody_asks_for_a_dtype_and_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
