@@ -26,10 +26,12 @@ Hooks are called to build tables, never on a path that runs for each operation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pluggy
 
 from accelplug.specs import (
+    AttentionSpec,
     Capabilities,
     CompilerSpec,
     Constraints,
@@ -37,6 +39,7 @@ from accelplug.specs import (
     DeviceSpec,
     FallbackSource,
     Kernel,
+    PlatformSpec,
     Probe,
 )
 
@@ -106,4 +109,22 @@ def accelplug_fallbacks() -> FallbackSource:  # type: ignore[empty-body]
 
     Called once, when the device is made live, after its SDK was loaded. Left out: fallbacks aren't counted, and the
     report says so. Not called on a simulated device, where the simulator counts.
+    """
+
+
+@hookspec
+def accelplug_attention(attn_type: str, config: Any) -> AttentionSpec:  # type: ignore[empty-body]
+    """How attention is computed on the device when vLLM runs a model on it, and how its KV cache lies in memory.
+
+    ``attn_type`` is "decoder", "encoder", "encoder_only" or "encoder_decoder" (vLLM's ``AttentionType``), ``config``
+    vLLM's ``VllmConfig``. Called once for each kind, before the model is loaded. Left out: PyTorch's operators.
+    """
+
+
+@hookspec
+def accelplug_platform(config: Any) -> PlatformSpec:  # type: ignore[empty-body]
+    """The parts of vLLM that the vendor brings in the place of accelplug's.
+
+    ``config`` is vLLM's ``VllmConfig``. Called when vLLM checks its configuration, possibly several times. Left out:
+    accelplug's parts.
     """

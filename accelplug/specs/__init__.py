@@ -1,5 +1,6 @@
 """The records that cross the hooks: frozen, validated, and all that one stage knows of another."""
 
+from accelplug.specs.attention import AttentionSpec
 from accelplug.specs.capabilities import Capabilities, Feature
 from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
@@ -10,12 +11,14 @@ from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
 from accelplug.specs.op_explanation import KernelOutcome, OpExplanation, Outcome
+from accelplug.specs.platform import PlatformSpec
 from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 from accelplug.specs.selection import Candidate, Explanation, Selection
 from accelplug.specs.stand_in import StandIn
 
 __all__ = [
+    "AttentionSpec",
     "Budget",
     "Candidate",
     "Capabilities",
@@ -36,6 +39,7 @@ __all__ = [
     "OpCount",
     "OpExplanation",
     "Outcome",
+    "PlatformSpec",
     "Probe",
     "RanOn",
     "Record",

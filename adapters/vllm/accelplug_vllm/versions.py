@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 SUPPORTED = ">=0.28,<0.34"
+
+# Of these, those on which accelplug runs devices that are not in vLLM's tree. Older ones have other interfaces.
+NATIVE = ">=0.32,<0.34"

@@ -1,0 +1,99 @@
+"""What native mode works around in vLLM: each seam with a probe that says whether vLLM still needs it.
+
+The tests run every probe against the installed vLLM. A seam that isn't needed any more fails there, and its code goes.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+
+@dataclass(frozen=True)
+class Seam:
+    """One place. ``feature`` is what would not work without; ``still_needed`` looks at the installed vLLM."""
+
+    name: str
+    feature: str
+    still_needed: Callable[[], bool]
+
+
+def _says(module: str, owner: str, text: str) -> Callable[[], bool]:
+    """Whether the source of a function or class of vLLM's has ``text``."""
+
+    def says() -> bool:
+        found = import_module(module)
+        for name in owner.split("."):
+            found = getattr(found, name)
+        return text in inspect.getsource(found)
+
+    return says
+
+
+def _no_triton() -> bool:
+    return not import_module("vllm.triton_utils").HAS_TRITON
+
+
+def _takes_no_device() -> bool:
+    return "device" not in inspect.signature(import_module("vllm.engine.arg_utils").EngineArgs.__init__).parameters
+
+
+def _sizes_unset() -> bool:
+    return import_module("vllm.config").CompilationConfig().compile_sizes is None
+
+
+WORKER = "vllm.v1.worker.gpu_worker"
+RUNNER = "vllm.v1.worker.gpu_model_runner"
+
+SEAMS = (
+    Seam(
+        "worker.init_device",
+        "a worker on a device that is not cuda",
+        _says(WORKER, "Worker.init_device", "Unsupported device type"),
+    ),
+    Seam(
+        "worker.memory_pool",
+        "loading a model: upstream asks for the allocator of its sleep mode on all but cuda, xpu and cpu",
+        _says(WORKER, "Worker._maybe_get_memory_pool_context", "get_mem_allocator_instance()"),
+    ),
+    Seam(
+        "worker.kernel_warmup",
+        "starting without torchvision: warming up imports models that only CUDA has",
+        _says("vllm.model_executor.warmup.kernel_warmup", "kernel_warmup", "minimax_m3_msa_warmup"),
+    ),
+    Seam(
+        "runner.streams",
+        "async scheduling: the V1 runner makes torch.cuda's streams and events",
+        _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
+    ),
+    Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
+    Seam(
+        "experts",
+        "mixtures of experts: upstream sets up no kernel for platforms from outside",
+        _says(
+            "vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method",
+            "UnquantizedFusedMoEMethod.process_weights_after_loading",
+            "OOT handles internally",
+        ),
+    ),
+    Seam(
+        "experts.router",
+        "mixtures of experts: the default router calls a CUDA kernel on all platforms but cpu",
+        _says(
+            "vllm.model_executor.layers.fused_moe.router.fused_topk_router", "vllm_topk_softmax", "ops.topk_softmax("
+        ),
+    ),
+    Seam(
+        "structured_output",
+        "structured output: vLLM leaves it to xgrammar, which compiles for a device that it doesn't know",
+        _says("vllm.v1.structured_output.utils", "apply_grammar_bitmask", "grammar_bitmask, indices=index_tensor)"),
+    ),
+    Seam(
+        "config.compile_sizes",
+        "compiling: None, as it is without static graphs, fails an assertion of vLLM's",
+        _sizes_unset,
+    ),
+    Seam("args.device", "--device and LLM(device=...)", _takes_no_device),
+)

@@ -1,0 +1,66 @@
+"""vLLM's interface to `step`: called by its model runner before each step, once for each KV-cache group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from vllm.config import VllmConfig, get_layers_from_vllm_config
+from vllm.model_executor.layers.attention import Attention
+from vllm.v1.attention.backend import AttentionMetadata, AttentionMetadataBuilder, CommonAttentionMetadata
+from vllm.v1.kv_cache_interface import AttentionSpec, EncoderOnlyAttentionSpec
+
+from accelplug_vllm.native.attention import step
+from accelplug_vllm.native.device import current
+
+
+@dataclass
+class PagedMetadata(AttentionMetadata):  # type: ignore[misc]
+    """One step. ``slot_mapping`` [tokens] is where new keys go; vLLM's cross attention replaces it."""
+
+    pieces: list[step.PieceOfBatch]
+    slot_mapping: torch.Tensor
+
+
+class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ignore[misc]
+    """Works out what all layers of a group need of a step."""
+
+    def __init__(
+        self, kv_cache_spec: AttentionSpec, layer_names: list[str], vllm_config: VllmConfig, device: torch.device
+    ) -> None:
+        super().__init__(kv_cache_spec, layer_names, vllm_config, device)
+        # The runner then puts requests with one query before the others, so that few pieces are enough.
+        self._init_reorder_batch_threshold(1)
+        self._no_cache = isinstance(kv_cache_spec, EncoderOnlyAttentionSpec)
+        layers = get_layers_from_vllm_config(vllm_config, Attention, layer_names).values()
+        self._needs = step.Needs(
+            # Of the layers, not of the group: one group may hold layers with a window and without.
+            windows={layer.impl.sliding_window for layer in layers},
+            distances=any(layer.impl.rules.slopes is not None for layer in layers),
+            dtype=vllm_config.model_config.dtype,
+            block_size=kv_cache_spec.block_size,
+            most_keys=min(layer.impl.most_keys for layer in layers),
+            padded=current().padded_length,
+        )
+
+    def build(
+        self,
+        common_prefix_len: int,
+        common_attn_metadata: CommonAttentionMetadata,
+        fast_build: bool = False,
+    ) -> PagedMetadata:
+        given = common_attn_metadata
+        requests = given.num_reqs
+        ends = given.query_start_loc_cpu[: requests + 1].numpy()
+        starts = given.query_start_loc[: requests + 1]
+        widths = ends[1:] - ends[:-1]
+        batch = step.Batch(
+            widths=widths,
+            # Without a cache a request is its own queries. With one, only the device knows how long it is exactly.
+            longest=widths if self._no_cache else given.seq_lens_cpu_upper_bound[:requests].numpy(),
+            starts=starts,
+            lengths=starts[1:] - starts[:-1] if self._no_cache else given.seq_lens[:requests],
+            block_table=None if self._no_cache else given.block_table_tensor[:requests],
+            causal=given.causal,
+        )
+        return PagedMetadata(step.prepare(batch, self._needs), given.slot_mapping)

@@ -1,0 +1,134 @@
+"""One step's attention: prepared once for all layers that share a KV cache, then computed layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from accelplug_vllm.native.attention import cache, layout, masks
+from accelplug_vllm.native.attention.compute import Rules, attend
+from accelplug_vllm.native.attention.pieces import Piece, divide
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The requests of a step.
+
+    ``widths`` and ``longest`` [requests], known to the host, are how many queries each has and how many keys at most;
+    ``starts`` [requests + 1] and ``lengths`` [requests], on the device, are where its queries begin and how many keys
+    it has, the last query being at the last key. ``block_table`` [requests, blocks] is where its keys are, None where
+    they are not in a cache: they then come with the queries, and are at the same positions. ``causal`` as in `masks`.
+    """
+
+    widths: np.ndarray
+    longest: np.ndarray
+    starts: torch.Tensor
+    lengths: torch.Tensor
+    block_table: torch.Tensor | None
+    causal: bool | torch.Tensor = True
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What the layers want of a step.
+
+    ``windows`` are their sliding windows, None among them where a layer has none; ``distances`` says whether one uses
+    ALiBi. ``most_keys`` and ``padded`` are as in `pieces.divide`.
+    """
+
+    windows: Collection[int | None]
+    distances: bool
+    dtype: torch.dtype
+    block_size: int
+    most_keys: int
+    padded: Callable[[int], int] = lambda length: length
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The keys of a piece for layers with the same sliding window.
+
+    ``slots`` [requests, keys] is where they are in the cache, None where there is no cache. ``bias`` and ``distances``
+    are as `masks` has them; ``distances`` only where a layer uses ALiBi.
+    """
+
+    slots: torch.Tensor | None
+    bias: torch.Tensor
+    distances: torch.Tensor | None
+
+
+@dataclass(frozen=True)
+class PieceOfBatch:
+    """One piece on the device. ``keys`` is by sliding window."""
+
+    piece: Piece
+    queries: layout.Queries
+    keys: dict[int | None, Keys]
+
+
+def prepare(batch: Batch, needs: Needs) -> list[PieceOfBatch]:
+    """What all layers need of the batch besides its queries, keys and values."""
+    pieces = divide(batch.widths.tolist(), batch.longest.tolist(), needs.most_keys, needs.padded)
+    return [
+        PieceOfBatch(
+            piece,
+            layout.queries(piece, batch.widths[piece.rows], batch.lengths.device),
+            {window: _keys(piece, batch, needs, window) for window in needs.windows},
+        )
+        for piece in pieces
+        if piece.tokens.stop > piece.tokens.start  # requests without tokens are there to fill a batch
+    ]
+
+
+def run(
+    pieces: list[PieceOfBatch],
+    query: torch.Tensor,
+    key: torch.Tensor | None,
+    value: torch.Tensor | None,
+    kv_cache: torch.Tensor,
+    output: torch.Tensor,
+    window: int | None,
+    rules: Rules,
+) -> None:
+    """Computes one layer into ``output`` [tokens, heads, size of a value].
+
+    ``query`` is [tokens, heads, size]. ``key`` and ``value`` [tokens, KV heads, size] are used where there is no cache.
+    """
+    for part in pieces:
+        keys, piece, queries = part.keys[window], part.piece, part.queries
+        q = _side_by_side(query, piece, queries)
+        if keys.slots is None:
+            assert key is not None
+            assert value is not None
+            k, v = _side_by_side(key, piece, queries), _side_by_side(value, piece, queries)
+        else:
+            content = cache.lay_out(kv_cache, keys.slots).to(q.dtype)
+            k, v = content[..., : q.shape[-1]], content[..., q.shape[-1] :]
+        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules).transpose(1, 2)
+        tokens = found.reshape(-1, *found.shape[2:])
+        output[piece.tokens] = tokens if queries.put is None else tokens.index_select(0, queries.put)
+
+
+def _keys(piece: Piece, batch: Batch, needs: Needs, window: int | None) -> Keys:
+    starts = batch.starts[piece.first : piece.first + piece.requests + 1]
+    widths, lengths = starts[1:] - starts[:-1], batch.lengths[piece.rows]
+    causal = batch.causal[piece.rows] if isinstance(batch.causal, torch.Tensor) else batch.causal
+    if batch.block_table is None:
+        where = layout.positions(piece, widths, lengths, window=None, keys=piece.queries)
+        slots = None
+    else:
+        where = layout.positions(piece, widths, lengths, window=window, keys=layout.keys_within(piece, window))
+        slots = layout.slots(where, batch.block_table[piece.rows], needs.block_size)
+    seen = masks.visible(where, causal=causal, window=window, both_ways=batch.block_table is None)
+    return Keys(slots, masks.bias(seen, needs.dtype), masks.distances(where) if needs.distances else None)
+
+
+def _side_by_side(tokens: torch.Tensor, piece: Piece, queries: layout.Queries) -> torch.Tensor:
+    """A piece's part of ``tokens`` [tokens, heads, size] as [requests, heads, queries, size]."""
+    own = tokens[piece.tokens]
+    if queries.taken is not None:
+        own = own.index_select(0, queries.taken)
+    return own.view(piece.requests, piece.queries, *own.shape[1:]).transpose(1, 2)

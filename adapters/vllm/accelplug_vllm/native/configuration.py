@@ -1,0 +1,74 @@
+"""What vLLM's configuration becomes for a device, and what is refused at start.
+
+vLLM runs both hooks several times over the same object: in the process that starts the server and again in EngineCore.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from accelplug.errors import BadInputError
+from accelplug_vllm.native import device, features
+
+if TYPE_CHECKING:
+    from vllm.config import VllmConfig
+
+WORKER = "accelplug_vllm.native.worker.NativeWorker"
+
+
+def apply_defaults(vllm_config: VllmConfig) -> None:
+    """What has to be set before vLLM decides how it compiles: by default not at all, so far."""
+    from vllm.config import CompilationMode
+
+    compilation = vllm_config.compilation_config
+    if compilation.mode is None:
+        compilation.mode = CompilationMode.NONE
+    if compilation.compile_sizes is None:
+        compilation.compile_sizes = []  # vLLM sets it for static graphs only, and asserts that it is set
+    # Fusions whose passes exist for CUDA and XPU only; vLLM would name a class that it has not defined.
+    for field in dataclasses.fields(compilation.pass_config):
+        if field.name.startswith("fuse_") and getattr(compilation.pass_config, field.name) in (None, True):
+            setattr(compilation.pass_config, field.name, False)
+
+
+def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str]:
+    """Sets the worker and how processes start; says what it did that people want to know.
+
+    Raises BadInputError for what the device can't do, naming the flag.
+    """
+    left_out = features.check(vllm_config, here)
+    if vllm_config.model_config is not None:
+        check_dtype(vllm_config.model_config.dtype, here)
+    parallel = vllm_config.parallel_config
+    if parallel.worker_cls == "auto":
+        parallel.worker_cls = here.parts(vllm_config).worker or WORKER
+    os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
+    own = "" if parallel.worker_cls == WORKER else f" with the worker {parallel.worker_cls}"
+    return [f"native mode on {here.torch_type}{own}", *left_out]
+
+
+def check_dtype(dtype: torch.dtype, here: device.NativeDevice) -> None:
+    """Raises BadInputError where the device can't compute in ``dtype``."""
+    if here.holds(dtype):
+        return
+    able = [name for name in ("bfloat16", "float16", "float32") if here.constraints.holds(name)]
+    raise BadInputError(
+        f"--dtype {str(dtype).removeprefix('torch.')}: {here.title} has no such tensors; "
+        f"it can run models in {', '.join(able)}: give --dtype {here.constraints.preferred_dtype or able[0]}"
+    )
+
+
+def check_attention(backend: Any, selected: Any, asked: Any) -> None:
+    """Raises BadInputError where the device's attention can't do what the model asks of it."""
+    if selected not in (None, backend):
+        raise BadInputError(
+            f"--attention-backend {selected.name}: {device.current().title} has one attention, {backend.name}; "
+            "leave the option out"
+        )
+    reasons = backend.get_class().validate_configuration(**asked._asdict(), device_capability=None)
+    if reasons:
+        raise BadInputError(f"the attention of this model can't run on {device.current().title}: {', '.join(reasons)}")

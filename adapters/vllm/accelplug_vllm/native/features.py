@@ -1,0 +1,184 @@
+"""Which of vLLM's options ask for which feature, so that what a device can't do is refused when the server starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accelplug.errors import BadInputError
+from accelplug.specs import Feature
+
+if TYPE_CHECKING:
+    from accelplug_vllm.native.device import NativeDevice
+
+
+@dataclass(frozen=True)
+class Asked:
+    """``asks(vllm_config)`` says whether ``flag`` asks for ``feature``; ``remedy`` is what to do where it can't be.
+
+    What vLLM does by default nobody need have asked for. It has ``leave_out(vllm_config)`` in the place of a remedy.
+    """
+
+    feature: Feature
+    flag: str
+    asks: Callable[[Any], bool]
+    remedy: str = ""
+    leave_out: Callable[[Any], None] | None = None
+
+
+def _model(config: Any, name: str) -> bool:
+    return config.model_config is not None and bool(getattr(config.model_config, name))
+
+
+def _whole_prefills(config: Any) -> None:
+    """A prompt then has to fit into one step."""
+    scheduler = config.scheduler_config
+    scheduler.enable_chunked_prefill = False
+    longest = config.model_config.max_model_len if config.model_config else 0
+    scheduler.max_num_batched_tokens = max(scheduler.max_num_batched_tokens, longest)
+
+
+def _op_by_op(config: Any) -> bool:
+    from vllm.config import CompilationMode
+
+    return bool(config.compilation_config.mode == CompilationMode.NONE)
+
+
+OPTIONS = (
+    Asked(
+        Feature.eager,
+        "--enforce-eager, and accelplug's default so far",
+        _op_by_op,
+        "use the vendor's own vLLM plug-in where there is one",
+    ),
+    Asked(
+        Feature.tensor_parallel,
+        "--tensor-parallel-size",
+        lambda c: c.parallel_config.tensor_parallel_size > 1,
+        "leave it at 1",
+    ),
+    Asked(
+        Feature.pipeline_parallel,
+        "--pipeline-parallel-size",
+        lambda c: c.parallel_config.pipeline_parallel_size > 1,
+        "leave it at 1",
+    ),
+    Asked(
+        Feature.data_parallel,
+        "--data-parallel-size",
+        lambda c: c.parallel_config.data_parallel_size > 1,
+        "start several servers",
+    ),
+    Asked(
+        Feature.expert_parallel,
+        "--enable-expert-parallel",
+        lambda c: c.parallel_config.enable_expert_parallel,
+        "leave it out",
+    ),
+    Asked(Feature.lora, "--enable-lora", lambda c: c.lora_config is not None, "merge the adapter into the model"),
+    Asked(
+        Feature.quantization,
+        "--quantization",
+        lambda c: _model(c, "quantization"),
+        "use a checkpoint that is not quantised",
+    ),
+    Asked(
+        Feature.pooling,
+        "--runner pooling",
+        lambda c: c.model_config is not None and c.model_config.runner_type == "pooling",
+        "run embeddings and rerankers on another device",
+    ),
+    Asked(
+        Feature.multimodal,
+        "--model (it takes images or sound)",
+        lambda c: _model(c, "is_multimodal_model"),
+        "use a text model",
+    ),
+    Asked(
+        Feature.encoder_decoder,
+        "--model (it has an encoder and a decoder)",
+        lambda c: _model(c, "is_encoder_decoder"),
+        "use a decoder-only model",
+    ),
+    Asked(
+        Feature.mixture_of_experts,
+        "--model (it is a mixture of experts)",
+        lambda c: _model(c, "is_moe"),
+        "use a model that is none",
+    ),
+    Asked(
+        Feature.mla,
+        "--model (it has latent attention, MLA)",
+        lambda c: _model(c, "use_mla"),
+        "set VLLM_MLA_DISABLE=1 to run it with ordinary attention",
+    ),
+    Asked(
+        Feature.sliding_window,
+        "--model (it has a sliding window)",
+        lambda c: c.model_config is not None and c.model_config.get_sliding_window() is not None,
+        "give --disable-sliding-window, and --max-model-len within the window",
+    ),
+    Asked(
+        Feature.speculative_decoding,
+        "--speculative-config",
+        lambda c: c.speculative_config is not None,
+        "leave it out",
+    ),
+    Asked(
+        Feature.prefix_caching,
+        "--enable-prefix-caching",
+        lambda c: c.cache_config.enable_prefix_caching,
+        leave_out=lambda c: setattr(c.cache_config, "enable_prefix_caching", False),
+    ),
+    Asked(
+        Feature.chunked_prefill,
+        "--enable-chunked-prefill",
+        lambda c: c.scheduler_config.enable_chunked_prefill,
+        leave_out=_whole_prefills,
+    ),
+    Asked(Feature.sleep, "--enable-sleep-mode", lambda c: _model(c, "enable_sleep_mode"), "leave it out"),
+)
+
+# What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
+NOT_BUILT = {
+    Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
+    Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
+    Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
+}
+
+
+def check(vllm_config: Any, here: NativeDevice) -> list[str]:
+    """Leaves out what vLLM does by default and the device can't, and says what. Changes nothing the second time.
+
+    Raises BadInputError naming every other option that asks for what can't be, why, and what to do.
+    """
+    cannot = _cannot(here)
+    asked = [option for option in OPTIONS if option.feature in cannot and option.asks(vllm_config)]
+    refused = [option for option in asked if option.leave_out is None]
+    if refused:
+        raise BadInputError(
+            "\n".join(f"{o.flag}: not on {here.title}: {cannot[o.feature]}; {o.remedy}" for o in refused)
+        )
+    for option in asked:
+        assert option.leave_out is not None
+        option.leave_out(vllm_config)
+    return [f"no {option.feature} ({cannot[option.feature]})" for option in asked]
+
+
+def check_request(params: Any, here: NativeDevice) -> None:
+    """Raises ValueError, which vLLM's server answers with 400, for a request that the device can't serve."""
+    reason = _cannot(here).get(Feature.structured_output)
+    if reason and getattr(params, "structured_outputs", None) is not None:
+        raise ValueError(f"structured output: not on {here.title}: {reason}; leave it out of the request")
+
+
+def _cannot(here: NativeDevice) -> dict[Feature, str]:
+    """Feature to reason: the backend's, and accelplug's own."""
+    alone = ""
+    if not here.spec.distributed_backend:
+        alone = "its backend names nothing that processes could talk through"
+    elif here.spec.worker_env is not None and not here.simulated:
+        alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
+    several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
+    return NOT_BUILT | dict.fromkeys(several, alone) | here.capabilities.cannot

@@ -1,0 +1,83 @@
+"""vLLM's own worker, with what it does for CUDA only done for the device that is live in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from typing import Any
+
+import torch
+from vllm.platforms import current_platform
+from vllm.platforms.interface import set_assigned_physical_gpu_ids
+from vllm.utils.mem_utils import MemorySnapshot
+from vllm.utils.torch_utils import set_random_seed
+from vllm.v1.worker import gpu_worker
+from vllm.v1.worker.utils import request_memory
+
+from accelplug_vllm.native import device, experts, grammar, memory, streams
+
+
+class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
+    """Overrides what `accelplug_vllm.compat` lists for the worker, and nothing else."""
+
+    def init_device(self) -> None:
+        """As upstream's, which refuses every device but cuda. See compat: "worker.init_device"."""
+        here = device.current()
+        self.device = torch.device(here.torch_type, self._index(here))
+        torch.accelerator.set_device_index(self.device)
+        current_platform.check_if_supports_dtype(self.model_config.dtype)
+        gpu_worker.init_worker_distributed_environment(
+            self.vllm_config,
+            self.rank,
+            self.distributed_init_method,
+            self.local_rank,
+            current_platform.dist_backend,
+        )
+        set_random_seed(self.model_config.seed)
+        gc.collect()
+        torch.accelerator.empty_cache()
+        self.init_snapshot = MemorySnapshot(device=self.device)
+        self.requested_memory = request_memory(self.init_snapshot, self.cache_config)
+        if here.simulated and not self.cache_config.kv_cache_memory_bytes:
+            utilization = self.cache_config.gpu_memory_utilization
+            workers = self.parallel_config.local_world_size
+            self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
+        streams.install(here.torch_type)
+        experts.register()
+        grammar.install()
+        self._init_workspace_and_model_runner()
+
+    def _index(self, here: device.NativeDevice) -> int:
+        """The n-th worker takes the n-th device that PyTorch sees, or of those that vLLM gave this replica."""
+        index = int(self.local_rank)
+        ids = self.parallel_config.assigned_physical_gpu_ids
+        if ids is not None:
+            set_assigned_physical_gpu_ids(ids)
+            index = int(current_platform.logical_device_id_to_visible_device_id(index))
+        count = torch.accelerator.device_count()
+        if index >= count:
+            raise RuntimeError(
+                f"worker {self.rank} wants {here.torch_type}:{index}, but there are {count} devices; lower "
+                f"--tensor-parallel-size (or pipeline, data parallel), or make more visible"
+                + (f" ({here.spec.visible_devices})" if here.spec.visible_devices else "")
+            )
+        return index
+
+    def _maybe_get_memory_pool_context(self, tag: str) -> contextlib.AbstractContextManager[None]:
+        """No pool: upstream asks for its sleep-mode allocator. See compat: "worker.memory_pool"."""
+        return contextlib.nullcontext()
+
+    def compile_or_warm_up_model(self) -> Any:
+        """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
+        with _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
+            return super().compile_or_warm_up_model()
+
+
+@contextlib.contextmanager
+def _replaced(module: Any, name: str, value: object) -> Any:
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)

@@ -1,0 +1,75 @@
+"""vLLM's own engine runs a real model on devices that are not in its tree, with the tokens of the CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from openai import OpenAI
+
+from accelplug.sim import build
+from tools.server import serving
+
+pytestmark = pytest.mark.e2e
+
+PROGRAM = Path(__file__).with_name("greedy_tokens.py")
+Said = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def generate(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Said]:
+    """Runs the program with these environment variables, in one process, and returns what it says."""
+    build.library()  # so that no run's time is that of building it
+    folder = tmp_path_factory.mktemp("native")
+
+    def run(**environ: str) -> Said:
+        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environ}
+        command = [sys.executable, str(PROGRAM), str(checkpoint)]
+        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-4000:]
+        said: Said = json.loads(done.stdout.splitlines()[-1])
+        return said
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def on_the_cpu(generate: Callable[..., Said]) -> Said:
+    """What vLLM's own platform for the CPU gives."""
+    said = generate(ACCELPLUG_DEVICE="cpu")
+    assert said["platform"][:2] == ["CPU", "cpu"]
+    return said
+
+
+@pytest.mark.parametrize("device", ["neuron", "spyre"])
+def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Said], on_the_cpu: Said) -> None:
+    said = generate(ACCELPLUG_SIMULATE=device)
+    assert said["platform"] == ["OOT", device, "PrivateUse1"]
+    assert said["devices"] == [f"{device}:0"], "the whole model and its cache are on the device"
+    assert said["tokens"] == on_the_cpu["tokens"]
+
+
+def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: Path, tmp_path: Path) -> None:
+    build.library()
+    small = ("--max-model-len", "256", "--max-num-seqs", "4", "--enforce-eager", "--kv-cache-memory-bytes", "128M")
+    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron"}
+    log = tmp_path / "log"
+    arguments = ("--device", "auto", "--served-model-name", "model", *small)
+    with serving(str(checkpoint), *arguments, log=log, environ=environ) as server:
+        client = OpenAI(base_url=f"{server.url}/v1", api_key="none", timeout=300)
+        question = [{"role": "user", "content": "What is the capital of France?"}]
+        answer = client.chat.completions.create(model="model", messages=question, temperature=0)  # type: ignore[arg-type]
+        assert "Paris" in (answer.choices[0].message.content or "")
+        metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    assert 'device="neuron"' in metrics
+    assert 'simulated="true"' in metrics
+    said = [line for line in log.read_text().splitlines() if "native mode on neuron" in line]
+    assert len(said) == 1, "once for all processes"
+    assert "device neuron (simulated), decided by ACCELPLUG_SIMULATE" in said[0]

@@ -1,0 +1,41 @@
+"""What becomes of vLLM's configuration on the device that is chosen here. Arguments: a model's folder, and a list of
+options for ``EngineArgs`` as JSON. Prints, for each, the error or parts of the configuration."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+
+def main(model: str, cases: str) -> None:
+    from vllm.config import set_current_vllm_config
+    from vllm.engine.arg_utils import EngineArgs
+    from vllm.platforms import current_platform
+
+    said: list[dict[str, object]] = []
+    for options in json.loads(cases):
+        given = {"model": model, "skip_tokenizer_init": True, "load_format": "dummy", "max_model_len": 64, **options}
+        try:
+            config = EngineArgs(**given).create_engine_config()
+        except Exception as error:
+            said.append({"error": f"{type(error).__name__}: {error}"})
+            continue
+        with set_current_vllm_config(config):
+            communicator = current_platform.get_device_communicator_cls()
+        said.append(
+            {
+                "device": str(config.device_config.device),
+                "dtype": str(config.model_config.dtype),
+                "worker": config.parallel_config.worker_cls,
+                "prefix_caching": config.cache_config.enable_prefix_caching,
+                "chunked_prefill": config.scheduler_config.enable_chunked_prefill,
+                "tokens": config.scheduler_config.max_num_batched_tokens,
+                "communicator": communicator,
+                "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
+            }
+        )
+    print(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,137 @@
+"""A vendor's hooks shape vLLM's configuration, and what the device can't do is refused at start."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from backend_site import Site
+
+HERE = Path(__file__).parent
+PROFILE = """
+name = "acme"
+torch_type = "acme"
+devices = 2
+dtypes = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32"]
+[sdk]
+distribution = "acme-sdk"
+version = "1.0"
+module = "acme_sdk"
+"""
+BACKEND = """
+from accelplug.hookspecs import hookimpl
+from accelplug.specs import Capabilities, Constraints, DeviceSpec, Feature, PlatformSpec, Probe
+
+def load():
+    import acme_sdk
+
+@hookimpl
+def accelplug_device():
+    probe = lambda host: Probe(verdict="usable", reason="2 cards", count=2)
+    names = {"name": "acme", "title": "Acme One", "torch_type": "acme", "distributed_backend": "acmeccl"}
+    return DeviceSpec(probe=probe, load=load, **names)
+
+@hookimpl
+def accelplug_constraints(probe):
+    return Constraints(dtypes=("bool", "uint8", "int32", "float16", "float32"), preferred_dtype="float16")
+
+@hookimpl
+def accelplug_capabilities(probe):
+    cannot = {
+        Feature.tensor_parallel: "cards can't reach each other",
+        Feature.lora: "weights are compiled in",
+        Feature.prefix_caching: "blocks are never shared",
+        Feature.chunked_prefill: "prompts are compiled whole",
+    }
+    return Capabilities(cannot=cannot, quantization=("gptq",))
+
+@hookimpl
+def accelplug_platform(config):
+    return PlatformSpec(communicator="acme_sdk.Ring")
+"""
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "tensor parallel": {"tensor_parallel_size": 2},
+    "LoRA": {"enable_lora": True},
+    "bfloat16": {"dtype": "bfloat16"},
+    "quantised": {"quantization": "fp8"},
+    "drafts": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
+    "two": {"tensor_parallel_size": 2, "enable_lora": True},
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """What vLLM makes of each case, all of them in one process of its own."""
+    from transformers import LlamaConfig
+
+    folder = tmp_path_factory.mktemp("acme")
+    Site(folder).module("acme", BACKEND)
+    (folder / "profile.toml").write_text(PROFILE)
+    model = folder / "model"
+    small = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
+    LlamaConfig(architectures=["LlamaForCausalLM"], dtype="bfloat16", **small).save_pretrained(model)
+    environ = {
+        **os.environ,
+        "ACCELPLUG_SIMULATE": str(folder / "profile.toml"),
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+    }
+    command = [sys.executable, str(HERE / "native_configurations.py"), str(model), json.dumps([*CASES.values()])]
+    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True)) | {"log": {"text": done.stdout}}
+
+
+def test_the_platform_is_the_device(said: dict[str, dict[str, Any]]) -> None:
+    plain = said["plain"]
+    assert plain["device"] == "acme"
+    assert plain["worker"] == "accelplug_vllm.native.worker.NativeWorker"
+    assert plain["communicator"] == "acme_sdk.Ring", "from the vendor's hook"
+
+
+def test_nobody_asks_for_a_dtype_and_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
+    assert said["plain"]["dtypes"] == ["torch.float16", "torch.float32"]
+    assert said["plain"]["dtype"] == "torch.float16"
+
+
+def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[str, dict[str, Any]]) -> None:
+    assert said["bfloat16"]["error"] == (
+        "BadInputError: --dtype bfloat16: Acme One has no such tensors; "
+        "it can run models in float16, float32: give --dtype float16"
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "error"),
+    [
+        ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
+        ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
+        ("drafts", "--speculative-config: not on Acme One: vLLM checks drafts with Triton kernels"),
+    ],
+)
+def test_what_the_device_cannot_do_is_refused_with_flag_reason_and_remedy(
+    case: str, error: str, said: dict[str, dict[str, Any]]
+) -> None:
+    assert error in said[case]["error"]
+
+
+def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:
+    assert "--tensor-parallel-size" in said["two"]["error"]
+    assert "--enable-lora" in said["two"]["error"]
+
+
+def test_a_quantisation_that_the_device_lacks_is_refused(said: dict[str, dict[str, Any]]) -> None:
+    assert "fp8 quantization is currently not supported in acme" in said["quantised"]["error"]
+
+
+def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[str, Any]]) -> None:
+    plain = said["plain"]
+    assert (plain["prefix_caching"], plain["chunked_prefill"]) == (False, False)
+    assert plain["tokens"] >= 64, "a whole prompt fits into a step"
+    assert "no prefix_caching (blocks are never shared)" in said["log"]["text"]
