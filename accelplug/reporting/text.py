@@ -43,6 +43,9 @@ def facts(report: FallbackReport) -> list[str]:
             f"{units.count(moved.to_host_calls)} to the host ({units.size(moved.to_host_bytes)}), "
             f"{units.count(moved.within_calls)} within ({units.size(moved.within_bytes)})"
         )
+    if report.kernels:
+        ran = (f"{kernel.kernel} {units.count(kernel.calls)} of {kernel.op}" for kernel in report.kernels)
+        lines.append(f"calls that kernels took, besides: {', '.join(ran)}")
     return [*lines, *report.notes]
 
 

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 
 from accelplug.errors import BadInputError
 from accelplug.specs.fallback import Transfers
+from accelplug.specs.kernel import KernelCount
 from accelplug.specs.record import Record
 
 
@@ -54,6 +55,8 @@ class FallbackReport(Record):
         What fell back, most bytes first, then time, then calls.
     native_calls, native_bytes
         What the device ran itself; None where the SDK doesn't count it.
+    kernels
+        Those of the device's kernels that ran calls, eagerly; such calls are not among the native ones.
     transfers
         Copies between host and device; None where the SDK doesn't count them.
     budgets
@@ -77,6 +80,7 @@ class FallbackReport(Record):
     rows: tuple[FallbackRow, ...] = ()
     native_calls: int | None = None
     native_bytes: int | None = None
+    kernels: tuple[KernelCount, ...] = ()
     transfers: Transfers | None = None
     notes: tuple[str, ...] = ()
 

@@ -32,9 +32,11 @@ def make_live(spec: DeviceSpec) -> None:
     with _lock:
         _live[spec.torch_type] = spec.name
         backend = _backend(spec.torch_type)
+        kernels = None
         if backend is not None and backend.has(brought.HOOK):
-            _tables_of(backend, spec.torch_type).kernels.dispatch()
-        fallback.begin(spec, _fallbacks(spec, backend))
+            kernels = _tables_of(backend, spec.torch_type).kernels
+            kernels.dispatch()
+        fallback.begin(spec, _fallbacks(spec, backend), kernels)
 
 
 def _fallbacks(spec: DeviceSpec, backend: Backend | None) -> FallbackSource | None:

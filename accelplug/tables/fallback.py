@@ -16,6 +16,7 @@ from accelplug import budgets, settings
 from accelplug.errors import AccelplugError, BadInputError, did_you_mean
 from accelplug.notices import log
 from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
+from accelplug.tables.kernels import KernelTable
 from accelplug.tables.ledger import POLICIES, Ledger, Policy
 
 _lock = threading.RLock()
@@ -23,8 +24,10 @@ _ledgers: dict[str, Ledger] = {}  # by device, in the order in which they were m
 _standing = contextlib.ExitStack()  # what the settings say, for as long as the process runs
 
 
-def begin(spec: DeviceSpec, source: FallbackSource | None) -> None:
+def begin(spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable | None = None) -> None:
     """Begins the ledger of a device that has just been made live, under the policy and budgets of the settings.
+
+    ``kernels`` are those that it brings.
 
     A second time it does nothing. Raises BadInputError for what the device's SDK can't do.
     """
@@ -33,7 +36,7 @@ def begin(spec: DeviceSpec, source: FallbackSource | None) -> None:
             return
         values = settings.read().values
         report = _report_path(values.report)
-        ledger = Ledger(spec, source)
+        ledger = Ledger(spec, source, kernels)
         limits = budgets.parse(values.fallback_budget)
         _standing.enter_context(ledger.scope(values.fallback, limits, values.fallback_time == "on"))
         _ledgers[spec.name] = ledger

@@ -12,25 +12,16 @@ from accelplug.specs import Budget, DeviceSpec, FallbackRow, FallbackSource, OpC
 NO_KERNEL = "no kernel on the device"
 
 
-def _no_reason(op: str) -> str:
-    return ""
+Why = Callable[[str], str]
+"""Operator to why no kernel of the device's took its calls; "" where it has none."""
 
 
-_explain: Callable[[str], str] = _no_reason
-
-
-def explained_by(reasons: Callable[[str], str]) -> None:
-    """``reasons(op)`` says from now on why no kernel of the device's took the calls of ``op``, "" where it had none."""
-    global _explain
-    _explain = reasons
-
-
-def reason(op: str, said: str = "") -> str:
+def reason(op: str, why: Why, said: str = "") -> str:
     """Why the CPU ran ``op``: what the SDK has said of it, else why no kernel took it, else that there is none."""
-    return said or _explain(op) or NO_KERNEL
+    return said or why(op) or NO_KERNEL
 
 
-def rows(counts: Sequence[OpCount], sites: Mapping[tuple[str, bool], str]) -> tuple[FallbackRow, ...]:
+def rows(counts: Sequence[OpCount], sites: Mapping[tuple[str, bool], str], why: Why) -> tuple[FallbackRow, ...]:
     """What fell back, most bytes first. ``sites`` are by operator, and whether in a compiled graph."""
     fell = [
         FallbackRow(
@@ -40,7 +31,7 @@ def rows(counts: Sequence[OpCount], sites: Mapping[tuple[str, bool], str]) -> tu
             nanoseconds=count.nanoseconds,
             device=count.device,
             compiled=count.compiled,
-            reason=reason(count.op, count.reason),
+            reason=reason(count.op, why, count.reason),
             site=sites.get((count.op, count.compiled), ""),
         )
         for count in counts

@@ -15,7 +15,7 @@ from accelplug import settings
 from accelplug.errors import did_you_mean
 from accelplug.notices import warn_once
 from accelplug.plugins import Backend
-from accelplug.specs import Kernel, KernelCount, StandIn
+from accelplug.specs import Kernel, KernelCount, RanOn, StandIn
 from accelplug.tables import dispatch, operators, predicate, scope
 from accelplug.tables.brought import kernels_of, known_names
 from accelplug.tables.fingerprint import described
@@ -87,13 +87,22 @@ class KernelTable:
         state = (self.setting, *state)
         known = {id(each.kernel): each for each in self.by_op.get(op, [])}
         kernels = scope.ordered(state, (each.kernel for each in known.values()))
-        return [known[id(kernel)] for kernel in kernels if not scope.refusal(state, kernel)]
+        return [known[id(kernel)] for kernel in kernels if not self.refusal(kernel, state[1:])]
 
     def refusal(self, kernel: Kernel, state: scope.State = ()) -> str | None:
-        """Why settings or scopes keep the kernel from running, None where they don't."""
+        """Why the kernel may not run: settings, scopes, or that it has run nowhere yet. None where it may."""
         if why := scope.refusal((self.setting,), kernel):
             return f"{why} (ACCELPLUG_KERNELS)"
-        return scope.refusal(state, kernel)
+        return scope.refusal(state, kernel) or self._untried(kernel, (self.setting, *state))
+
+    def _untried(self, kernel: Kernel, state: scope.State) -> str | None:
+        """Nobody gets a kernel by surprise that no device has run: on a real one it has to be asked for."""
+        if self.simulated or kernel.ran_on is not RanOn.nothing or scope.asks_for(state, kernel):
+            return None
+        return (
+            f"it has not run on hardware yet and waits to be asked for: ACCELPLUG_KERNELS={kernel.provider}, or "
+            f"accelplug.kernels(only={str(kernel)!r})"
+        )
 
     def choices(self, before: Mapping[Any, Choice], state: scope.State) -> dict[Any, Choice]:
         """Entries for a decomposition table: each puts in a kernel that takes the call, else does as ``before``.
@@ -118,6 +127,18 @@ class KernelTable:
                     code = [described(function) for function in functions if function is not None]
                     lines.append("\n".join(["kernel", each.op.name(), *map(str, each.clauses), *code]))
         return lines
+
+    def why_not(self, op: str) -> str:
+        """Why no kernel took the eager calls of ``op`` that others ran, "" where it has no kernel."""
+        return "; ".join(why for each in self.by_op.get(op, []) if (why := self._why_not(each)))
+
+    def _why_not(self, each: KernelOp) -> str:
+        if why := each.unavailable or self.refusal(each.kernel):
+            return f"{each.kernel}: {why}"
+        count = _counted(each)
+        reasons = [f"it takes calls where {clause} ({number:,} were not)" for clause, number in count.refused.items()]
+        reasons += [f"{reason} ({number:,} calls)" for reason, number in count.said.items()]
+        return f"{each.kernel}: {', '.join(reasons)}" if reasons else ""
 
     def counts(self) -> list[KernelCount]:
         """What became of the calls so far, for each kernel, eagerly. In graphs nothing is counted here."""

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import accelplug
 from accelplug import call_site
@@ -20,16 +20,23 @@ from accelplug.notices import log
 from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
 from accelplug.tables import fallback_rows
 
+if TYPE_CHECKING:
+    from accelplug.tables.kernels import KernelTable
+
 Policy = Literal["allow", "warn", "error"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 
 
 class Ledger:
-    """The account of one device. ``source`` is None where its SDK has none; ``policy`` is what holds now."""
+    """The account of one device. ``source`` is None where its SDK has none; ``policy`` is what holds now.
 
-    def __init__(self, spec: DeviceSpec, source: FallbackSource | None) -> None:
+    ``kernels`` are its kernels, None where it brings none.
+    """
+
+    def __init__(self, spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable | None = None) -> None:
         self.spec = spec
         self.source = source
+        self._kernels = kernels
         self._lock = threading.RLock()
         self.policy: Policy = "allow"
         self._policies: list[tuple[object, Policy]] = []  # the last one holds
@@ -75,9 +82,10 @@ class Ledger:
                 time_measured=self._timed > 0,
                 process=os.getpid(),
                 seconds=time.monotonic() - self._since,
-                rows=fallback_rows.rows(counts, self._sites),
+                rows=fallback_rows.rows(counts, self._sites, self._why),
                 native_calls=native[0],
                 native_bytes=native[1],
+                kernels=tuple(count for count in self._kernels.counts() if count.calls) if self._kernels else (),
                 transfers=source.transfers() if source and source.transfers else None,
                 notes=fallback_rows.notes(self.spec, source, counts, self._timed > 0),
             )
@@ -105,12 +113,17 @@ class Ledger:
             why = (
                 f"budget {budget} allows {budget.limit:,} bytes to fall back to the CPU, and with {op} it is {spent:,}"
             )
+        where = here or "a place that Python does not know"
+        before = f", first at {first}" if first != here else ""
         return FallbackRefusedError(
-            f"{self.spec.torch_type}:{device}{simulated}: {why}, at {here or 'a place that Python does not know'}"
-            f"{f', first at {first}' if first != here else ''} ({fallback_rows.reason(op)}). Use an operator that the "
-            "device has, or allow more: accelplug.fallback(…), ACCELPLUG_FALLBACK, ACCELPLUG_FALLBACK_BUDGET; "
-            "accelplug.fallback_report() lists what fell back"
+            f"{self.spec.torch_type}:{device}{simulated}: {why}, at {where}{before} "
+            f"({fallback_rows.reason(op, self._why)}). Use an operator that the device has, or allow more: "
+            "accelplug.fallback(…), ACCELPLUG_FALLBACK, ACCELPLUG_FALLBACK_BUDGET; accelplug.fallback_report() lists "
+            "what fell back"
         )
+
+    def _why(self, op: str) -> str:
+        return self._kernels.why_not(op) if self._kernels is not None else ""
 
     def _say(self, op: str, calls: int, first: bool, site: str) -> None:
         if (op, calls) in self._said:  # another of the device's indices has come that far
@@ -123,7 +136,7 @@ class Ledger:
                 op,
                 self.spec.torch_type,
                 f", first at {where}" if where else "",
-                fallback_rows.reason(op),
+                fallback_rows.reason(op, self._why),
             )
         else:
             log.warning("%s has fallen back from %s to the CPU %s times", op, self.spec.torch_type, f"{calls:,}")
@@ -131,6 +144,8 @@ class Ledger:
     def _reset(self) -> None:
         if self.source is not None:
             self.source.reset()
+        if self._kernels is not None:
+            self._kernels.reset_counts()
         self._sites.clear()
         self._said.clear()
         self._since = time.monotonic()

@@ -50,6 +50,11 @@ def refusal(state: State, kernel: Kernel) -> str | None:
     return next((why for rules in state if (why := rules.refusal(kernel))), None)
 
 
+def asks_for(state: State, kernel: Kernel) -> bool:
+    """Whether one of the scopes names the kernel, or its provider, as one that may run."""
+    return any(rules.only is not None and {kernel.provider, str(kernel)} & {*rules.only} for rules in state)
+
+
 def ordered(state: State, kernels: Iterable[Kernel]) -> list[Kernel]:
     """The kernels in the order in which they are tried: the innermost scope's providers, then by priority and name."""
     first = next((rules.order for rules in reversed(state) if rules.order), ())

@@ -41,7 +41,7 @@ def accelplug_device() -> DeviceSpec:
 @hookimpl
 def accelplug_kernels() -> list[Kernel]:
     fours = TensorRule(dtypes=("float32",), ranks=(2,), multiples={-1: 4})
-    common = {"provider": "fast", "load": no_sdk}
+    common = {"provider": "fast", "load": no_sdk, "ran_on": "hardware"}
     return [
         Kernel(op="aten::mm", name="mm", level=Level.tile, reference=doubled_mm, accepts={"*": fours}, **common),
         Kernel(op="accelplug::rms_norm", name="norm", level=Level.isa, reference=doubled_norm, **common),

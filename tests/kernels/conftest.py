@@ -17,6 +17,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 PROFILE = """
 name = "acme"
 devices = 2
+not_native = ["aten::mm"]
 
 [sdk]
 distribution = "acme-sdk"

@@ -53,7 +53,7 @@ def no_sdk():
 def kernel(name="one", number=1, **given):
     return Kernel(**{
         "op": "kernel_tests::put", "provider": "acme", "name": name, "level": "tile",
-        "load": loads(plus(number), name), "reference": plus(number), **given,
+        "load": loads(plus(number), name), "reference": plus(number), "ran_on": "hardware", **given,
     })
 
 @hookimpl

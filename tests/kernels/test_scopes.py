@@ -9,7 +9,7 @@ import threading
 import pytest
 import torch
 from backend_site import Site
-from kernel_backend import install, live, put
+from kernel_backend import OP, install, live, put
 
 import accelplug
 from accelplug.tables import scope
@@ -44,6 +44,16 @@ def test_what_a_scope_can_say(site: Site, given: dict[str, object], runs: int) -
     live(site, TWO)
     with accelplug.kernels(**given):
         assert put(X)[0] == runs
+
+
+def test_a_kernel_that_has_run_nowhere_waits_to_be_asked_for(site: Site) -> None:
+    live(site, 'kernel(ran_on="nothing")')
+    assert put(X)[0] == 0
+    with accelplug.kernels(only="acme"):
+        assert put(X)[0] == 1
+    (outcome,) = accelplug.explain_op(OP, [(1,)], device="acme").kernels
+    assert outcome.outcome == "off"
+    assert "ACCELPLUG_KERNELS=acme" in outcome.reason
 
 
 def test_inside_another_scope_only_the_order_can_be_given_back(site: Site) -> None:
@@ -118,7 +128,7 @@ def test_a_profiler_may_begin_inside_a_scope_and_end_outside(site: Site) -> None
     ("given", "message"),
     [
         ({"disable": "acne"}, "disable='acne': there is no such kernel or provider; did you mean 'acme'"),
-        ({"only": ["acme/won"]}, "only='acme/won': .*known: acme, acme/one, other, other/two"),
+        ({"only": ["acme/won"]}, "only='acme/won': .*known: acme, acme/one, .*other, other/two"),
         ({"order": "acme/one"}, "order='acme/one'"),
         ({"level": "tiles"}, "level='tiles'.* did you mean 'tile'"),
     ],

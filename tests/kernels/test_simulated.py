@@ -55,6 +55,25 @@ def test_without_a_compiler_kernels_run_in_graphs_only_and_that_is_said_once(acm
     assert done.stderr.count("kernels run in compiled graphs only, and not eagerly: the table of kernels is a C++") == 1
 
 
+def test_the_ledger_says_why_no_kernel_took_a_call_and_which_kernels_ran(acme: Run) -> None:
+    calls = """
+import accelplug, torch
+device = str(accelplug.auto())
+whole, odd = torch.ones(4, 4, device=device), torch.ones(3, 3, device=device)
+whole @ whole, odd @ odd, odd @ odd
+report = accelplug.fallback_report(reset=True)
+(row,) = [row for row in report.rows if row.op == "aten::mm"]
+print(row.calls, row.reason)
+print([(kernel.kernel, kernel.calls) for kernel in report.kernels])
+print(accelplug.fallback_report().kernels)
+"""
+    done = acme("-c", calls)
+    row, kernels, after_reset = done.stdout.splitlines()
+    assert row == "2 fast/mm: it takes calls where self has a dimension -1 of a multiple of 4 (2 were not)", done.stderr
+    assert kernels == "[('fast/mm', 1)]"
+    assert after_reset == "()"
+
+
 def test_the_setting_holds_in_graphs_too(acme: Run) -> None:
     done = acme("-c", WITH_AND_WITHOUT, ACCELPLUG_KERNELS="-fast/mm")
     assert done.stdout.split() == ["4.0"] * 4, done.stderr
@@ -73,7 +92,7 @@ EXPLAIN = ("-m", "accelplug", "explain", "--op", "aten::mm")
 def test_the_command_explains_without_the_devices_library(acme: Run) -> None:
     done = acme(*EXPLAIN, "--shape", "4x8,8x4", "--device", "acme", ACCELPLUG_SIMULATE="")
     assert "aten::mm(float32[4x8], float32[8x4]) on acme: no kernel" in done.stdout
-    assert "unavailable   acme_sdk.kernels is not there   not yet run on hardware" in done.stdout
+    assert "unavailable   acme_sdk.kernels is not there" in done.stdout
     assert "then: what the SDK of acme has for it" in done.stdout
 
 
