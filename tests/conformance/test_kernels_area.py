@@ -21,6 +21,9 @@ def gated(input):
     gate, up = input.chunk(2, -1)
     return silu(gate) * up
 
+def wide(input):
+    return input.clone()
+
 def probe(host):
     return Probe(verdict="usable", reason="there", count=1)
 
@@ -36,6 +39,7 @@ def accelplug_kernels():
     loads = {"right": lambda: gated, "wrong": lambda: lambda input: gated(input) + 1, "missing": missing}
     common = {"provider": "acme", "level": Level.tile, "reference": gated}
     kernels = [Kernel(op="accelplug::silu_and_mul", name=name, load=load, **common) for name, load in loads.items()]
+    kernels.append(Kernel(op="accelplug::silu_and_mul", name="misshapen", load=loads["right"], fake=wide, **common))
     return [*kernels, Kernel(op="aten::cosh", name="cosh", load=lambda: gated, **common)]
 """
 
@@ -83,5 +87,7 @@ def test_a_wrong_kernel_is_found_and_one_that_is_not_there_is_skipped(site: Site
     assert found["acme/right of accelplug::silu_and_mul"].outcome is Outcome.passed
     assert found["acme/right of accelplug::silu_and_mul"].data["ran"] == "the kernel"
     assert found["acme/wrong of accelplug::silu_and_mul"].outcome is Outcome.failed
+    assert found["acme/misshapen of accelplug::silu_and_mul"].outcome is Outcome.error, "its fake"
+    assert "shape" in found["acme/misshapen of accelplug::silu_and_mul"].why
     assert found["acme/missing of accelplug::silu_and_mul"].why == "it isn't there: install acme-kernels"
     assert found["acme/cosh of aten::cosh"].why.startswith("the suite has no call of aten::cosh")

@@ -74,6 +74,7 @@ def _compare(table: KernelTable, made: KernelOp, given: list[Any], dtype: str, s
     wanted = kernel.reference(*given)
     there = [value.to(subject.type) if isinstance(value, torch.Tensor) else value for value in given]
     got = _through(table, made, there, dtype)
+    torch.library.opcheck(made.op, tuple(there), test_utils=("test_schema", "test_faketensor"))
     usual = TOLERANCES[getattr(torch, dtype)]
     absolute, relative = kernel.tolerance.get(dtype, (usual, usual))
     for ours, right in zip(tree_leaves(got), tree_leaves(wanted), strict=True):
