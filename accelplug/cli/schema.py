@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
@@ -20,6 +21,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Report,),
     "conform": (ConformanceReport,),
     "report": (FallbackReport,),
+    "ray-resources": (RayResources,),
 }
 
 
