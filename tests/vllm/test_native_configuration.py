@@ -66,6 +66,7 @@ CASES: dict[str, dict[str, Any]] = {
     "LoRA": {"enable_lora": True},
     "bfloat16": {"dtype": "bfloat16"},
     "quantised": {"quantization": "fp8"},
+    "ray": {"distributed_executor_backend": "ray"},
     "n-grams": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
     "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
     "two": {"tensor_parallel_size": 2, "enable_lora": True},
@@ -131,6 +132,7 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
     [
         ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
         ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
+        ("ray", "--distributed-executor-backend ray: the backend of Acme One does not say under which name Ray counts"),
         (
             "draft model",
             "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",

@@ -187,10 +187,8 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
     """Feature to reason: the backend's, and what several workers would need."""
-    alone = ""
+    alone: dict[Feature, str] = {}
     if not here.spec.distributed_backend:
-        alone = "its backend names nothing that processes could talk through"
-    elif here.spec.worker_env is not None and not here.simulated:
-        alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
-    several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    return dict.fromkeys(several, alone) | here.capabilities.cannot
+        several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel)
+        alone = dict.fromkeys(several, "its backend names nothing that processes could talk through")
+    return alone | here.capabilities.cannot
