@@ -1,7 +1,4 @@
-"""A model over several simulated devices, under each of vLLM's executors, with the tokens of the CPU.
-
-What takes longer is in more_devices.py, behind ``make test-devices``.
-"""
+"""A model over several simulated devices, under vLLM's executors ``mp`` and ``ray``, with the tokens of the CPU."""
 
 from __future__ import annotations
 
