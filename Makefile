@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint bench clean
+.PHONY: help setup demo serve test lint bench support clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -30,6 +30,9 @@ lint: setup ## ruff, mypy and the import rules
 
 bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
 	$(PY) -m benchmarks
+
+support: setup ## run what people do with vLLM on each device (minutes); results in docs/support.md
+	$(PY) -m tools.support
 
 clean: ## remove build outputs and caches; the environment stays
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

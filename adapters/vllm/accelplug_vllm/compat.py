@@ -69,6 +69,12 @@ SEAMS = (
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
     Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
+    Seam("runner.drafts", "speculative decoding: drafts are checked by Triton kernels", _no_triton),
+    Seam(
+        "lora.base_model",
+        "LoRA: tokens without an adapter, which would get the last slot's",
+        _says("vllm.lora.ops.torch_ops.lora_ops", "bgmv_shrink", "lora_b_weights[lora_indices_tensor]"),
+    ),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",

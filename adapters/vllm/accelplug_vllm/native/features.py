@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import BadInputError
 from accelplug.specs import Feature
+from accelplug_vllm.native.unbuilt import UNBUILT
 
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
@@ -140,13 +141,6 @@ OPTIONS = (
     Asked(Feature.sleep, "--enable-sleep-mode", lambda c: _model(c, "enable_sleep_mode"), "leave it out"),
 )
 
-# What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
-NOT_BUILT = {
-    Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
-    Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
-    Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
-}
-
 
 def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     """Leaves out what vLLM does by default and the device can't, and says what. Changes nothing the second time.
@@ -155,11 +149,12 @@ def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     """
     cannot = _cannot(here)
     asked = [option for option in OPTIONS if option.feature in cannot and option.asks(vllm_config)]
-    refused = [option for option in asked if option.leave_out is None]
+    refused = {o.flag: f"{cannot[o.feature]}; {o.remedy}" for o in asked if o.leave_out is None}
+    for own in UNBUILT:
+        if own.asks(vllm_config):
+            refused.setdefault(own.flag, f"{own.reason}; {own.remedy}")
     if refused:
-        raise BadInputError(
-            "\n".join(f"{o.flag}: not on {here.title}: {cannot[o.feature]}; {o.remedy}" for o in refused)
-        )
+        raise BadInputError("\n".join(f"{flag}: not on {here.title}: {why}" for flag, why in refused.items()))
     for option in asked:
         assert option.leave_out is not None
         option.leave_out(vllm_config)
@@ -174,11 +169,11 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
-    """Feature to reason: the backend's, and accelplug's own."""
+    """Feature to reason: the backend's, and what follows from the rest that it says."""
     alone = ""
     if not here.spec.distributed_backend:
         alone = "its backend names nothing that processes could talk through"
     elif here.spec.worker_env is not None and not here.simulated:
         alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
     several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    return NOT_BUILT | dict.fromkeys(several, alone) | here.capabilities.cannot
+    return dict.fromkeys(several, alone) | here.capabilities.cannot

@@ -15,7 +15,7 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 from accelplug.errors import AccelplugError
 from accelplug_vllm import device_flag, refusal, report, resolution
-from accelplug_vllm.native import configuration, device, features, memory, slots
+from accelplug_vllm.native import configuration, device, drafts, features, memory, slots
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
+PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
 
 
@@ -90,6 +91,14 @@ class NativePlatform(Platform):  # type: ignore[misc]
         report.at_start(resolution.decide(), notes=notes)
 
     @classmethod
+    def verify_quantization(cls, quant: str) -> None:
+        """`features` refuses what the device lacks, with the flag and what to do, and with all else that it lacks."""
+
+    def is_sleep_mode_available(self) -> bool:
+        """As for quantisation: vLLM's own refusal would come first, and names no flag."""
+        return True
+
+    @classmethod
     def validate_request(cls, processed_inputs: Any, params: Any) -> None:
         features.check_request(params, device.current())
 
@@ -126,10 +135,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
     @classmethod
     def register_triton_kernel_overrides(cls) -> None:
         slots.register()
+        drafts.register()
 
     @classmethod
     def get_punica_wrapper(cls) -> str:
-        return "vllm.lora.punica_wrapper.punica_cpu.PunicaWrapperCPU"  # torch operators only, for any device
+        return PUNICA
 
     # The device
 
