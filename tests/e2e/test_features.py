@@ -12,7 +12,7 @@ from tools.support.verdicts import verdict
 pytestmark = pytest.mark.e2e
 
 COMPARED = ("text", "n-gram drafts", "embeddings", "images")
-REFUSED = ("LoRA", "latent", "sleep", "fp8 weights", "fp8 cache")
+REFUSED = ("LoRA", "latent", "other drafts", "sleep", "fp8 weights", "fp8 cache")
 
 
 @pytest.fixture(scope="module")

@@ -264,6 +264,12 @@ STARTS: dict[str, Start] = {
     "sound": Start(
         "whisper", (Feature("sound: an encoder and a decoder", sound),), {"max_model_len": 128, **WHOLE}, "--model"
     ),
+    "other drafts": Start(
+        "llama",
+        (Feature("speculative decoding with n-grams on the device (ngram_gpu)", completion),),
+        {"speculative_config": {"method": "ngram_gpu", "num_speculative_tokens": 3, "prompt_lookup_max": 3}},
+        "--speculative-config",
+    ),
     "sleep": Start("llama", (Feature("sleep mode", sleep),), {"enable_sleep_mode": True}, "--enable-sleep-mode"),
     "fp8 weights": Start(
         "llama", (Feature("quantisation, fp8", completion),), {"quantization": "fp8"}, "--quantization"

@@ -10,11 +10,12 @@ from tools.support.verdicts import CLOSE, DIFFERS, FAILED, RAN, REFUSED, SAME
 HEAD = """\
 # What runs on which device
 
-`make support` wrote this page: it ran each feature with vLLM on the CPU and on simulated devices, and compared what came
-out. The models are tiny, with random weights, in float32, op by op, on one device.
+`make support` wrote this page: it ran each feature with vLLM on the CPU and on simulated devices, and compared what
+came out. The models are tiny, with random weights, in float32, op by op, on one device.
 
-**No device but the CPU is hardware here.** neuron and spyre are [simulated](simulator.md), with what their backends say they
-can't do. *unlimited* is a simulated device whose backend says nothing of the kind, and shows what accelplug does by itself.
+**No device but the CPU is hardware here.** neuron and spyre are [simulated](simulator.md), with what their backends say
+that they can't do. *unlimited* is a simulated device whose backend says nothing of the kind; it shows what accelplug
+does by itself.
 """
 
 LEGEND = """\

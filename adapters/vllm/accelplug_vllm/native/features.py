@@ -176,4 +176,7 @@ def _cannot(here: NativeDevice) -> dict[Feature, str]:
     elif here.spec.worker_env is not None and not here.simulated:
         alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
     several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    return dict.fromkeys(several, alone) | here.capabilities.cannot
+    cannot = dict.fromkeys(several, alone)
+    if not here.constraints.holds("float64"):
+        cannot[Feature.speculative_decoding] = "vLLM draws float64 numbers to check drafts, and the device holds none"
+    return cannot | here.capabilities.cannot

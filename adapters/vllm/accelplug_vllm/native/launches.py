@@ -8,7 +8,7 @@ from typing import Any
 
 
 def as_kernel(kernel: Any, compute: Callable[[dict[str, Any]], None]) -> Callable[..., None]:
-    """``compute(given)``, to be called as ``kernel`` is. ``given`` is by the kernel's names, which differ by version."""
+    """``compute(given)``, called as ``kernel`` is; ``given`` is by the kernel's own names, which differ by version."""
     # Without Triton the kernel is a plain function; an override that was registered before has the kernel's names.
     names = list(getattr(kernel, "arg_names", None) or inspect.signature(getattr(kernel, "func", kernel)).parameters)
 
