@@ -71,7 +71,7 @@ def sampler():
     kernels = [owner.kernel for owner in owners]
     names = {name: getattr(rejection_sampler, name) for name in drafts.KERNELS}
     registered = dict(dispatcher._registry)
-    drafts.register()
+    drafts.register.__wrapped__()  # not only once
     yield rejection_sampler
     for owner, kernel in zip(owners, kernels, strict=True):
         owner.kernel = kernel

@@ -223,20 +223,6 @@ STARTS: dict[str, Start] = {
         ),
         {"structured_outputs_config": {"backend": "xgrammar", "disable_any_whitespace": True}},
     ),
-    "n-gram drafts": Start(
-        "llama",
-        (Feature("speculative decoding with n-grams", drafts),),
-        {
-            "speculative_config": {
-                "method": "ngram",
-                "num_speculative_tokens": 3,
-                "prompt_lookup_max": 3,
-                "prompt_lookup_min": 1,
-            },
-            "disable_log_stats": False,
-        },
-        "--speculative-config",
-    ),
     # A slot more than adapters: vLLM's CPU platform gives tokens without an adapter that of the last slot.
     "LoRA": Start(
         "llama",
@@ -272,9 +258,27 @@ STARTS: dict[str, Start] = {
     ),
     "sleep": Start("llama", (Feature("sleep mode", sleep),), {"enable_sleep_mode": True}, "--enable-sleep-mode"),
     "fp8 weights": Start(
-        "llama", (Feature("quantisation, fp8", completion),), {"quantization": "fp8"}, "--quantization"
+        "llama",
+        (Feature("quantisation, fp8", completion),),
+        {"quantization": "fp8", "dtype": "bfloat16"},
+        "--quantization",
     ),
     "fp8 cache": Start(
         "llama", (Feature("KV cache in fp8", completion),), {"kv_cache_dtype": "fp8"}, "--kv-cache-dtype"
+    ),
+    # The last: it loads numba, after which vLLM 0.32's CPU platform can't start another engine in the same process.
+    "n-gram drafts": Start(
+        "llama",
+        (Feature("speculative decoding with n-grams", drafts),),
+        {
+            "speculative_config": {
+                "method": "ngram",
+                "num_speculative_tokens": 3,
+                "prompt_lookup_max": 3,
+                "prompt_lookup_min": 1,
+            },
+            "disable_log_stats": False,
+        },
+        "--speculative-config",
     ),
 }

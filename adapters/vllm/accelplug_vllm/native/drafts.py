@@ -7,6 +7,7 @@ follows. That is the algorithm of https://arxiv.org/abs/2211.17192, as vLLM divi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,8 +18,9 @@ from accelplug_vllm.native.launches import as_kernel
 MODULE = "vllm.v1.sample.rejection_sampler"
 
 
+@functools.cache
 def register() -> None:
-    """Puts them in the kernels' place. vLLM has this done in each worker. See compat: "runner.drafts"."""
+    """Puts them in the kernels' place, once. vLLM has this done in each worker. See compat: "runner.drafts"."""
     from vllm.triton_utils.dispatcher import register_kernels
     from vllm.v1.sample import rejection_sampler
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -11,8 +12,9 @@ from accelplug_vllm.native.launches import as_kernel
 SLOT_MAPPING = "vllm.v1.worker.block_table.ComputeSlotMappingKernel.kernel"
 
 
+@functools.cache
 def register() -> None:
-    """Puts it in the kernel's place. vLLM has this done in each worker, before anything is launched."""
+    """Puts it in the kernel's place, once. vLLM has this done in each worker, before anything is launched."""
     from vllm.triton_utils.dispatcher import register_kernels
     from vllm.v1.worker.block_table import ComputeSlotMappingKernel
 
