@@ -7,6 +7,8 @@ than the CPU, or an error that is no refusal; the page says which.
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import tempfile
 from importlib.metadata import version
@@ -23,6 +25,9 @@ RECORD = ROOT / "docs" / "reference" / "support.json"
 
 def main() -> int:
     """The exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that a server that was started ends too
+    for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
+        del os.environ[name]  # each run has its own
     for model in MODELS:
         checkpoint(model)
     with tempfile.TemporaryDirectory(prefix="accelplug-support-") as folder:
