@@ -1,148 +1,99 @@
-"""Drafts of speculative decoding are checked in PyTorch's operators, where vLLM has Triton kernels.
+"""Speculative decoding: which drafted tokens are kept. vLLM's rejection sampler, without a loop over requests.
 
-The drafts of a step's requests lie one after the other: ``ends`` [requests] is where each request's end. A request's
-drafts are kept up to the first that is rejected, in whose place comes another token; if all are kept, a bonus token
-follows. That is the algorithm of https://arxiv.org/abs/2211.17192, as vLLM divides it into kernels.
+Each function takes the arguments of the Triton kernel that it replaces, by name. Drafts of all requests lie one after
+another; ``cu_num_…`` [requests] is where each request's end.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from accelplug_vllm.native.launches import as_kernel
-
-MODULE = "vllm.v1.sample.rejection_sampler"
+Given = Mapping[str, Any]
 
 
-@functools.cache
-def register() -> None:
-    """Puts them in the kernels' place, once. vLLM has this done in each worker. See compat: "runner.drafts"."""
-    from vllm.triton_utils.dispatcher import register_kernels
-    from vllm.v1.sample import rejection_sampler
+@dataclass(frozen=True)
+class Drafts:
+    """Whose each token is (``request`` [tokens]), at which place among them (``place`` [tokens]).
 
-    register_kernels(
-        {f"{MODULE}.{name}": as_kernel(getattr(rejection_sampler, name), compute) for name, compute in KERNELS.items()}
-    )
-
-
-def keep(
-    output: torch.Tensor,
-    ends: torch.Tensor,
-    tokens: torch.Tensor,
-    accepted: torch.Tensor,
-    bonus: torch.Tensor,
-    rows: torch.Tensor | None,
-) -> None:
-    """Writes to ``output`` [requests, most drafts + 1] what each request gets, and leaves the rest of it.
-
-    ``accepted`` [drafts] says which drafts are; ``tokens`` [drafts] is what comes in the place of each if those before
-    it were accepted. ``bonus`` [requests] follows where all were. ``rows`` [requests] are those to write; None: all.
+    A request's are those from ``starts`` to ``ends`` [requests].
     """
-    starts = _starts(ends)
-    counts = (ends - starts)[:, None]
-    column = torch.arange(output.shape[1], device=output.device)
-    right = _by_request(accepted, starts, column[:-1]) & (column[:-1] < counts)
-    so_far = (~right).to(torch.int32).cumsum(1) == 0
-    kept = torch.cat([torch.ones_like(counts, dtype=torch.bool), so_far], 1)  # and nothing behind the bonus token
-    if rows is not None:
-        kept = kept & rows[:, None]
-    last = bonus.reshape(-1, 1).to(output.dtype)
-    drafted = torch.cat([_by_request(tokens.to(output.dtype), starts, column[:-1]), last], 1)
-    output.copy_(torch.where(kept, torch.where(column == counts, last, drafted), output))
+
+    request: torch.Tensor
+    place: torch.Tensor
+    starts: torch.Tensor
+    ends: torch.Tensor
 
 
-def _greedy(given: dict[str, Any]) -> None:
-    """Requests without randomness: a draft is accepted where it is the likeliest token."""
-    draft, likeliest = given["draft_token_ids_ptr"], given["target_argmax_ptr"]
-    accepted = _synthetic(given) if given["SYNTHETIC_MODE"] else draft == likeliest
-    tokens = torch.where(accepted, draft, likeliest.to(draft.dtype))
-    rows = given["is_greedy_ptr"]
-    keep(
-        given["output_token_ids_ptr"],
-        given["cu_num_draft_tokens_ptr"],
-        tokens,
-        accepted,
-        given["bonus_token_ids_ptr"],
-        rows,
-    )
+def accept_greedy(given: Given) -> None:
+    """``rejection_greedy_sample_kernel``: keeps what the model would have said itself, up to the first other token."""
+    _refuse_synthetic(given)
+    target = given["target_argmax_ptr"]
+    greedy = given["is_greedy_ptr"]
+    whose = torch.ones_like(given["cu_num_draft_tokens_ptr"], dtype=torch.bool) if greedy is None else greedy
+    _write(given, whose, given["draft_token_ids_ptr"] == target, target)
 
 
-def _random(given: dict[str, Any]) -> None:
-    """The other requests: a draft is accepted with the model's probability of it over the drafter's."""
-    draft = given["draft_token_ids_ptr"]
-    if given["SYNTHETIC_MODE"]:
-        accepted = _synthetic(given)
-    else:
-        at = draft.clamp(min=0).long()[:, None]
-        wanted = given["target_probs_ptr"].gather(1, at)[:, 0]
-        offered = torch.ones_like(wanted)
-        if not given["NO_DRAFT_PROBS"]:
-            offered = given["draft_probs_ptr"].gather(1, at)[:, 0]
-        likely = wanted >= given["uniform_probs_ptr"] * offered
-        accepted = (draft >= 0) & (offered > 0) & likely
-    tokens = torch.where(accepted, draft, given["recovered_token_ids_ptr"].to(draft.dtype))
-    rows = ~given["is_greedy_ptr"]
-    keep(
-        given["output_token_ids_ptr"],
-        given["cu_num_draft_tokens_ptr"],
-        tokens,
-        accepted,
-        given["bonus_token_ids_ptr"],
-        rows,
-    )
+def accept_random(given: Given) -> None:
+    """``rejection_random_sample_kernel``: keeps a token with the probability that makes the result the model's own."""
+    _refuse_synthetic(given)
+    drafted, recovered = given["draft_token_ids_ptr"], given["recovered_token_ids_ptr"]
+    at = drafted.clamp(min=0).long()[:, None]  # -1 is a draft that is padding
+    likely = given["target_probs_ptr"].gather(1, at)[:, 0]
+    drafts = given["draft_probs_ptr"]
+    drawn = torch.ones_like(likely) if given["NO_DRAFT_PROBS"] else drafts.gather(1, at)[:, 0]
+    accepted = (drafted >= 0) & (drawn > 0) & (likely / drawn >= given["uniform_probs_ptr"])
+    _write(given, ~given["is_greedy_ptr"], accepted, torch.where(accepted, drafted.to(recovered.dtype), recovered))
 
 
-def _expand(given: dict[str, Any]) -> None:
-    """Each request's value for each of its drafts, with one value replaced."""
-    output, values = given["output_ptr"], given["input_ptr"]
-    values = torch.where(values == given["replace_from"], given["replace_to"], values)
-    output.copy_(values[_requests(given["cu_num_tokens_ptr"], output.shape[0])])
+def expand(given: Given) -> None:
+    """``expand_kernel``: a value of each request, once for each of its tokens."""
+    values, output = given["input_ptr"], given["output_ptr"]
+    drafts = _drafts(given["cu_num_tokens_ptr"], output.shape[0])
+    replaced = torch.where(values == given["replace_from"], given["replace_to"], values)
+    output.copy_(replaced[drafts.request])
 
 
-def _recover(given: dict[str, Any]) -> None:
-    """The token in the place of each draft, should it be rejected: from what the model wants beyond what was offered.
-
-    The largest of probabilities that are divided by exponential random numbers is a sample of them.
-    """
-    output, wanted, draft = given["output_token_ids_ptr"], given["target_probs_ptr"], given["draft_token_ids_ptr"]
+def recover(given: Given) -> None:
+    """``sample_recovered_tokens_kernel``: the token to say instead of a rejected one."""
+    target, output = given["target_probs_ptr"], given["output_token_ids_ptr"]
+    drafts = _drafts(given["cu_num_draft_tokens_ptr"], output.shape[0])
     if given["NO_DRAFT_PROBS"]:
-        vocabulary = torch.arange(wanted.shape[1], device=wanted.device)
-        rest = torch.where(vocabulary == draft[:, None], 0.0, wanted)
+        drafted = given["draft_token_ids_ptr"].clamp(min=0).long()[:, None]
+        left = target.scatter(1, drafted, 0.0)
     else:
-        rest = (wanted - given["draft_probs_ptr"]).clamp(min=0)
-    scores = rest * given["inv_q_ptr"][_requests(given["cu_num_draft_tokens_ptr"], draft.shape[0])]
-    output.copy_(scores.argmax(-1))
+        left = (target - given["draft_probs_ptr"]).clamp(min=0)
+    output.copy_((left * given["inv_q_ptr"][drafts.request]).argmax(-1))
 
 
-KERNELS: dict[str, Callable[[dict[str, Any]], None]] = {
-    "rejection_greedy_sample_kernel": _greedy,
-    "rejection_random_sample_kernel": _random,
-    "expand_kernel": _expand,
-    "sample_recovered_tokens_kernel": _recover,
-}
+def _drafts(ends: torch.Tensor, tokens: int) -> Drafts:
+    token = torch.arange(tokens, dtype=ends.dtype, device=ends.device)
+    request = torch.searchsorted(ends, token, right=True)
+    starts = torch.cat((ends.new_zeros(1), ends[:-1]))
+    return Drafts(request, token - starts[request], starts, ends)
 
 
-def _synthetic(given: dict[str, Any]) -> torch.Tensor:
-    """vLLM's mode for benchmarks: each position's drafts are accepted at a rate that was asked for."""
-    ends, draft = given["cu_num_draft_tokens_ptr"], given["draft_token_ids_ptr"]
-    position = torch.arange(draft.shape[0], device=draft.device) - _starts(ends)[_requests(ends, draft.shape[0])]
-    return (given["uniform_probs_ptr"] < given["synthetic_conditional_rates_ptr"][position]) & (draft >= 0)
+def _write(given: Given, whose: torch.Tensor, accepted: torch.Tensor, said: torch.Tensor) -> None:
+    """Writes what ``whose`` [requests] requests say: tokens up to the first rejected one, and the bonus if none was."""
+    flat = given["output_token_ids_ptr"].view(-1)
+    width = given["max_spec_len"] + 1
+    drafts = _drafts(given["cu_num_draft_tokens_ptr"], accepted.shape[0])
+    # [tokens + 1]: how many were rejected before each token, of all requests.
+    rejected = torch.nn.functional.pad(torch.cumsum(~accepted, 0, dtype=torch.int32), (1, 0))
+    before, after = rejected[drafts.starts], rejected[drafts.ends]
+
+    says = whose[drafts.request] & (rejected[:-1] == before[drafts.request])
+    at = drafts.request * width + drafts.place
+    flat[at] = torch.where(says, said.to(flat.dtype), flat[at])
+
+    last = torch.arange(len(before), device=flat.device) * width + (drafts.ends - drafts.starts)
+    bonus = given["bonus_token_ids_ptr"].view(-1).to(flat.dtype)
+    flat[last] = torch.where(whose & (after == before), bonus, flat[last])
 
 
-def _starts(ends: torch.Tensor) -> torch.Tensor:
-    return torch.cat([torch.zeros_like(ends[:1]), ends[:-1]])
-
-
-def _requests(ends: torch.Tensor, drafts: int) -> torch.Tensor:
-    """Whose each draft is."""
-    return torch.searchsorted(ends, torch.arange(drafts, dtype=ends.dtype, device=ends.device), right=True)
-
-
-def _by_request(flat: torch.Tensor, starts: torch.Tensor, column: torch.Tensor) -> torch.Tensor:
-    """``flat`` [drafts] as [requests, columns]; what is behind a request's own is of no meaning."""
-    padded = torch.cat([flat, flat.new_zeros(1)])  # a step may have no drafts at all
-    return padded[(starts[:, None] + column).clamp(max=flat.shape[0])]
+def _refuse_synthetic(given: Given) -> None:
+    if given["SYNTHETIC_MODE"]:
+        raise NotImplementedError("synthetic acceptance of drafts needs vLLM's own kernels, and so Triton")

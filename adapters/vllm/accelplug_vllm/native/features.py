@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import BadInputError
 from accelplug.specs import Feature
-from accelplug_vllm.native.unbuilt import UNBUILT
 
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
+
+CACHE_DTYPES = ("auto", "float16", "bfloat16")
+WHOLE_CACHE = "accelplug's attention keeps a request's whole KV cache on one device"
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,17 @@ class Asked:
     """``asks(vllm_config)`` says whether ``flag`` asks for ``feature``; ``remedy`` is what to do where it can't be.
 
     What vLLM does by default nobody need have asked for. It has ``leave_out(vllm_config)`` in the place of a remedy.
+    ``unbuilt`` is why accelplug has no way to do it on a device outside of vLLM's tree, whatever the backend says;
+    without it, what is asked for would be left out without a word, or fail in the middle of a request.
+    ``feature`` is None where a backend has no word for it.
     """
 
-    feature: Feature
+    feature: Feature | None
     flag: str
     asks: Callable[[Any], bool]
     remedy: str = ""
     leave_out: Callable[[Any], None] | None = None
+    unbuilt: str = ""
 
 
 def _model(config: Any, name: str) -> bool:
@@ -83,6 +89,14 @@ OPTIONS = (
         "--quantization",
         lambda c: _model(c, "quantization"),
         "use a checkpoint that is not quantised",
+        unbuilt="vLLM has no kernels for quantised layers on devices outside of its tree, and accelplug brings none",
+    ),
+    Asked(
+        None,
+        "--kv-cache-dtype",
+        lambda c: c.cache_config.cache_dtype not in CACHE_DTYPES,
+        f"give one of {', '.join(CACHE_DTYPES)}",
+        unbuilt="accelplug's attention keeps keys and values as they are",
     ),
     Asked(
         Feature.pooling,
@@ -113,6 +127,14 @@ OPTIONS = (
         "--model (it has latent attention, MLA)",
         lambda c: _model(c, "use_mla"),
         "set VLLM_MLA_DISABLE=1 to run it with ordinary attention",
+        unbuilt="accelplug has no latent attention",
+    ),
+    Asked(
+        None,
+        "--model (it has state-space layers)",
+        lambda c: _model(c, "is_hybrid") or _model(c, "is_attention_free"),
+        "use a model with attention layers only",
+        unbuilt="vLLM computes them with Triton kernels, which accelplug has not written anew",
     ),
     Asked(
         Feature.sliding_window,
@@ -127,6 +149,13 @@ OPTIONS = (
         "leave it out",
     ),
     Asked(
+        Feature.speculative_decoding,
+        "--speculative-config with another method than ngram",
+        lambda c: c.speculative_config is not None and c.speculative_config.method != "ngram",
+        "use the method ngram",
+        unbuilt="vLLM prepares a draft model's inputs with Triton kernels, which accelplug has not written anew",
+    ),
+    Asked(
         Feature.prefix_caching,
         "--enable-prefix-caching",
         lambda c: c.cache_config.enable_prefix_caching,
@@ -138,7 +167,41 @@ OPTIONS = (
         lambda c: c.scheduler_config.enable_chunked_prefill,
         leave_out=_whole_prefills,
     ),
-    Asked(Feature.sleep, "--enable-sleep-mode", lambda c: _model(c, "enable_sleep_mode"), "leave it out"),
+    Asked(
+        Feature.sleep,
+        "--enable-sleep-mode",
+        lambda c: _model(c, "enable_sleep_mode"),
+        "leave it out",
+        unbuilt="vLLM's sleep mode needs an allocator of CUDA's",
+    ),
+    Asked(
+        None,
+        "--decode-context-parallel-size",
+        lambda c: c.parallel_config.decode_context_parallel_size > 1,
+        "leave it at 1",
+        unbuilt=WHOLE_CACHE,
+    ),
+    Asked(
+        None,
+        "--prefill-context-parallel-size",
+        lambda c: c.parallel_config.prefill_context_parallel_size > 1,
+        "leave it at 1",
+        unbuilt=WHOLE_CACHE,
+    ),
+    Asked(
+        None,
+        "--enable-dbo",
+        lambda c: c.parallel_config.enable_dbo,
+        "leave it out",
+        unbuilt="vLLM overlaps two batches with CUDA's streams",
+    ),
+    Asked(
+        None,
+        "--enable-eplb",
+        lambda c: c.parallel_config.enable_eplb,
+        "leave it out",
+        unbuilt="accelplug's experts stay on the device that they were loaded to",
+    ),
 )
 
 
@@ -148,17 +211,19 @@ def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     Raises BadInputError naming every other option that asks for what can't be, why, and what to do.
     """
     cannot = _cannot(here)
-    asked = [option for option in OPTIONS if option.feature in cannot and option.asks(vllm_config)]
-    refused = {o.flag: f"{cannot[o.feature]}; {o.remedy}" for o in asked if o.leave_out is None}
-    for own in UNBUILT:
-        if own.asks(vllm_config):
-            refused.setdefault(own.flag, f"{own.reason}; {own.remedy}")
+    reasons = [(option, (option.feature and cannot.get(option.feature)) or option.unbuilt) for option in OPTIONS]
+    asked = [(option, reason) for option, reason in reasons if reason and option.asks(vllm_config)]
+    refused = [
+        f"{option.flag}: not on {here.title}: {reason}; {option.remedy}"
+        for option, reason in asked
+        if option.leave_out is None
+    ]
     if refused:
-        raise BadInputError("\n".join(f"{flag}: not on {here.title}: {why}" for flag, why in refused.items()))
-    for option in asked:
+        raise BadInputError("\n".join(refused))
+    for option, _ in asked:
         assert option.leave_out is not None
         option.leave_out(vllm_config)
-    return [f"no {option.feature} ({cannot[option.feature]})" for option in asked]
+    return [f"no {option.feature} ({reason})" for option, reason in asked]
 
 
 def check_request(params: Any, here: NativeDevice) -> None:
@@ -169,7 +234,7 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
-    """Feature to reason: the backend's, and what follows from the rest that it says."""
+    """Feature to reason: the backend's, and what several workers, or drafts, would need."""
     alone = ""
     if not here.spec.distributed_backend:
         alone = "its backend names nothing that processes could talk through"
