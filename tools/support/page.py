@@ -50,10 +50,11 @@ def _reasons(device: str, rows: list[dict[str, Any]]) -> list[str]:
     told = [(row["feature"], row[device]) for row in rows if row[device]["outcome"] in (REFUSED, DIFFERS, FAILED)]
     if not told:
         return []
-    return [f"## {device}", "", *(f"* {feature}: {_code(cell['reason'])}" for feature, cell in told), ""]
+    lines = [(feature, line) for feature, cell in told for line in cell["reason"].splitlines()]
+    return [f"## {device}", "", *(f"* {feature}: {_code(line)}" for feature, line in lines), ""]
 
 
 def _code(reason: str) -> str:
-    """On one line, with the option that it begins with set as code."""
-    flag, colon, rest = " ".join(reason.split()).partition(":")
+    """With the option that it begins with set as code."""
+    flag, colon, rest = reason.partition(":")
     return f"`{flag}`{colon}{rest}" if flag.startswith("--") else f"{flag}{colon}{rest}"
