@@ -61,9 +61,9 @@ def trace(
     live when the block begins and its SDK records for torch.profiler, as the simulator does. Also written where the
     block ends in an exception. Raises BadInputError, before the block runs, for a file that can't be written.
     """
-    files = {"path": Path(path), **({"html": Path(html)} if html is not None else {})}
-    for name, file in files.items():
-        if not file.absolute().parent.is_dir():
+    target, page = Path(path), None if html is None else Path(html)
+    for name, file in (("path", target), ("html", page)):
+        if file is not None and not file.absolute().parent.is_dir():
             raise BadInputError(f"{name}={str(file)!r}: there is no folder {file.absolute().parent}")
     import torch
 
@@ -74,7 +74,7 @@ def trace(
         yield recording
     finally:
         profiler.stop()
-        recording._made = written({f"python {os.getpid()}": _exported(profiler)}, *files.values())
+        recording._made = written({f"python {os.getpid()}": _exported(profiler)}, target, page)
 
 
 def written(
