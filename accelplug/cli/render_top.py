@@ -13,6 +13,7 @@ from accelplug.reporting import units
 from accelplug.servers.status import ServerStatus
 
 BAR = 20  # columns
+LABEL = 12  # columns
 FIXED = 18  # lines that are not operators which fall back
 ROWS = 10  # of those, where the height isn't known
 LISTED = 8  # kernels, and buckets
@@ -73,28 +74,28 @@ def _running(now: ServerStatus, width: int) -> Table:
 def _pairs(width: int) -> Table:
     """Two labels with their values in a line."""
     table = Table.grid(padding=(0, 2), expand=False)
-    table.add_column(style="dim", no_wrap=True, min_width=12)
+    table.add_column(style="dim", no_wrap=True, min_width=LABEL)
     table.add_column(no_wrap=True, min_width=min(32, width // 3))
     table.add_column(style="dim", no_wrap=True, min_width=9)
     table.add_column(no_wrap=True)
     return table
 
 
-def _lists(now: ServerStatus) -> Table:
+def _lists(now: ServerStatus) -> Group:
     """Kernels with their calls and buckets with their hits, each in a line."""
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True, min_width=12)
-    table.add_column(no_wrap=True, overflow="ellipsis")
+    lines = []
     if now.kernels:
-        table.add_row("kernels", _line([(row.kernel, row.calls) for row in now.kernels]))
+        lines.append(_line("kernels", [(row.kernel, row.calls) for row in now.kernels]))
     if now.buckets:
-        table.add_row("buckets", _line([(f"{row.part} {row.bucket}", row.hits) for row in now.buckets]))
-    return table
+        lines.append(_line("buckets", [(f"{row.part} {row.bucket}", row.hits) for row in now.buckets]))
+    return Group(*lines)
 
 
-def _line(rows: Sequence[tuple[str, int]]) -> str:
+def _line(label: str, rows: Sequence[tuple[str, int]]) -> Text:
     shown = [f"{name} {units.count(number)}" for name, number in rows[:LISTED]]
-    return " · ".join([*shown, *([f"… {len(rows) - LISTED} more"] if len(rows) > LISTED else [])])
+    rest = [f"… {len(rows) - LISTED} more"] if len(rows) > LISTED else []
+    said = Text(f"{label:<{LABEL}}  ", style="dim", no_wrap=True, overflow="ellipsis")
+    return said.append(" · ".join([*shown, *rest]), style="not dim")
 
 
 def _fallbacks(now: ServerStatus, most: int) -> Table:

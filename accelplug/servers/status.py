@@ -91,7 +91,7 @@ def status(url: str, before: Samples, now: Samples, seconds: float) -> ServerSta
     return ServerStatus(
         url=url,
         seconds=seconds,
-        models=tuple(dict.fromkeys(s.labels["model_name"] for s in now.of("vllm:num_requests_running"))),
+        models=tuple(name for (name,) in now.sums("vllm:num_requests_running", "model_name") if name),
         device=info["device"] if info else None,
         decided_by=info["decided_by"] if info else None,
         simulated=info["simulated"] == "true" if info else None,

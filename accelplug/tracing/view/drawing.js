@@ -87,9 +87,10 @@ function paint() {
   draw.font = "12px system-ui, sans-serif";
   draw.textBaseline = "middle";
   ruler();
-  for (const place of places) place.lane ? paintLane(place) : paintHeading(place);
+  for (const place of places) if (place.lane) paintLane(place);
   draw.fillStyle = colours.line;
-  draw.fillRect(gutter - 1, RULER, 1, height);
+  draw.fillRect(gutter - 1, 0, 1, height);
+  for (const place of places) if (place.heading) paintHeading(place);
 }
 
 function paintHeading({ heading, top }) {
@@ -121,19 +122,20 @@ function paintRow(lane, row, top) {
     if (right < painted + 0.5 && !matches && !chosen && !falls) continue;
     if (falls) fell = right;
     const wide = Math.max(right - left, 1);
-    draw.globalAlpha = state.matching.size && !matches ? 0.3 : 1;
+    const faded = state.matching.size > 0 && !matches;
+    draw.globalAlpha = faded ? 0.3 : 1;
     draw.fillStyle = colours.kinds[kind];
     draw.fillRect(left, top, wide > 3 ? wide - 0.5 : wide, ROW - 2);
     draw.globalAlpha = 1;
     if (matches) { draw.fillStyle = colours.match; draw.fillRect(left, top + ROW - 5, wide, 3); }
     if (chosen) { draw.strokeStyle = colours.text; draw.lineWidth = 2; draw.strokeRect(left, top, wide, ROW - 2); }
-    if (wide > 34) label(data.names[lane.name_of[index]], left, top, wide, colours.kinds[kind]);
+    if (wide > 34) label(data.names[lane.name_of[index]], left, top, wide, faded ? colours.text : readable(colours.kinds[kind]));
     painted = Math.max(painted, right);
   }
 }
 
 function label(text, left, top, wide, colour) {
-  draw.fillStyle = readable(colour);
+  draw.fillStyle = colour;
   draw.fillText(fitting(text, wide - 8), left + 4, top + ROW / 2 - 1);
 }
 
