@@ -25,7 +25,7 @@ def test_a_real_server_on_a_simulated_device(recorded: tuple[str, str]) -> None:
     assert now.native_share is not None
     assert 0 < now.native_share <= 1
     assert now.crossings_per_step
-    assert now.kernels
+    assert "aten::exponential_" in {row.op for row in now.fallbacks}
     assert [row.bytes for row in now.fallbacks] == sorted((row.bytes for row in now.fallbacks), reverse=True)
 
 

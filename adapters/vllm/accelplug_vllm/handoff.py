@@ -40,4 +40,11 @@ def left() -> Handoff | None:
 
 def received() -> Handoff | None:
     """The parent's choice, if this process was started by one through multiprocessing."""
-    return None if multiprocessing.parent_process() is None else left()
+    return left() if _started_by_another() else None
+
+
+def _started_by_another() -> bool:
+    """Also while a spawned process reads what its parent gave it, when multiprocessing doesn't name the parent yet:
+    vLLM's configuration is among that, and reading it asks for the platform."""
+    reading = getattr(multiprocessing.current_process(), "_inheriting", False)
+    return reading or multiprocessing.parent_process() is not None
