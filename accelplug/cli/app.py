@@ -18,6 +18,8 @@ from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
 from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
+from accelplug.cli.top import top
+from accelplug.cli.trace import trace
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
 
@@ -181,6 +183,8 @@ def doctor(
 
 
 app.command()(report)
+app.command(context_settings={"allow_interspersed_args": False})(trace)  # what comes after a script is its own
+app.command()(top)
 
 
 def _examine() -> clinic.Report:

@@ -12,7 +12,9 @@ from pydantic.json_schema import models_json_schema
 from accelplug.cli.failures import Failure
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
+from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
+from accelplug.tracing.summary import TraceSummary
 
 OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
@@ -20,6 +22,8 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Report,),
     "conform": (ConformanceReport,),
     "report": (FallbackReport,),
+    "trace": (TraceSummary,),
+    "top": (ServerStatus,),  # with --once
 }
 
 

@@ -64,6 +64,11 @@ SEAMS = (
         _says("vllm.model_executor.warmup.kernel_warmup", "kernel_warmup", "minimax_m3_msa_warmup"),
     ),
     Seam(
+        "worker.profiler",
+        "recording a timeline: upstream's workers refuse the profiler on devices that aren't in its tree",
+        _says("vllm.profiler.wrapper", "validate_worker_profiler_config", "Unsupported profiler device type"),
+    ),
+    Seam(
         "runner.streams",
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import cpu_defaults, device_flag, report, resolution
+from accelplug_vllm import cpu_defaults, device_flag, metrics, report, resolution
 from accelplug_vllm.builds import IN_TREE
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def delegate(name: str) -> type:
             before = vllm_config.parallel_config.distributed_executor_backend
             super().check_and_update_config(vllm_config)
             applied = cpu_defaults.apply(vllm_config, before) if name == "cpu" else []
+            metrics.publish_profiler(vllm_config.profiler_config)
             report.at_start(decision, applied)
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"

@@ -14,7 +14,7 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, refusal, report, resolution
+from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ class NativePlatform(Platform):  # type: ignore[misc]
             notes = configuration.check_and_update(vllm_config, device.current())
         except AccelplugError as error:
             refusal.stop(error)
+        worker_metrics.receive()
+        metrics.publish_profiler(vllm_config.profiler_config)
         report.at_start(resolution.decide(), notes=notes)
 
     @classmethod

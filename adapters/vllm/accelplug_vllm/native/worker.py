@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from typing import Any
 
@@ -14,11 +15,18 @@ from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
-from accelplug_vllm.native import device, experts, grammar, memory, streams
+from accelplug.tables.fallback_metrics import FallbackCollector
+from accelplug_vllm import worker_metrics
+from accelplug_vllm.native import device, experts, grammar, memory, profiling, streams
 
 
 class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
     """Overrides what `accelplug_vllm.compat` lists for the worker, and nothing else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As upstream's, which refuses to profile on a device that it doesn't know. See compat: "worker.profiler"."""
+        profiling.allow(device.current().torch_type)
+        super().__init__(*args, **kwargs)
 
     def init_device(self) -> None:
         """As upstream's, which refuses every device but cuda. See compat: "worker.init_device"."""
@@ -45,6 +53,7 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         streams.install(here.torch_type)
         experts.register()
         grammar.install()
+        _publish_counts()
         self._init_workspace_and_model_runner()
 
     def _index(self, here: device.NativeDevice) -> int:
@@ -71,6 +80,12 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
         with _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
             return super().compile_or_warm_up_model()
+
+
+@functools.cache
+def _publish_counts() -> None:
+    """What ran on the device and what fell back, once for each process, however many workers it makes."""
+    worker_metrics.add(FallbackCollector())
 
 
 @contextlib.contextmanager
