@@ -16,6 +16,7 @@ from accelplug.cli import calls, render
 from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.ray_resources import ray_resources
 from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
 from accelplug.cli.top import top
@@ -62,6 +63,7 @@ def accelplug_command(
 
 
 app.command()(conform)
+app.command()(ray_resources)
 
 
 @app.command()

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
 from accelplug.servers.status import ServerStatus
@@ -24,6 +25,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "report": (FallbackReport,),
     "trace": (TraceSummary,),
     "top": (ServerStatus,),  # with --once
+    "ray-resources": (RayResources,),
 }
 
 

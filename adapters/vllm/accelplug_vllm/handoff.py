@@ -1,4 +1,4 @@
-"""Hands the choice on to the processes that a server starts: EngineCore, workers, further API servers.
+"""Hands the choice on to the processes that a server starts: EngineCore, workers (Ray's too), further API servers.
 
 They inherit it in a variable, choose that same device explicitly, and stop if it is not usable for them.
 """
@@ -10,6 +10,7 @@ import os
 
 from accelplug.settings import PREFIX
 from accelplug.specs import Record
+from accelplug_vllm import placement
 
 VARIABLE = PREFIX + "SELECTION"
 
@@ -39,8 +40,8 @@ def left() -> Handoff | None:
 
 
 def received() -> Handoff | None:
-    """The parent's choice, if this process was started by one through multiprocessing."""
-    return left() if _started_by_another() else None
+    """The parent's choice, if this process was started by one: through multiprocessing, or as a worker by Ray."""
+    return left() if _started_by_another() or placement.received() is not None else None
 
 
 def _started_by_another() -> bool:

@@ -47,8 +47,6 @@ def _made(here: device.NativeDevice) -> type:
         ray_device_key = here.spec.ray_resource
 
     AccelplugNativePlatform.supported_quantization = list(here.capabilities.quantization or ())
-    if here.spec.visible_devices:
-        AccelplugNativePlatform.device_control_env_var = here.spec.visible_devices
     return AccelplugNativePlatform
 
 
@@ -57,6 +55,8 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     _enum = PlatformEnum.OOT
     dispatch_key = "PrivateUse1"
+    # `device_control_env_var` stays unset: vLLM, which reads no ranges ("0-3"), then counts the visible devices from 0,
+    # and the backend's `worker_env` turns such a number into what the vendor calls the device.
     simple_compile_backend = "eager"  # of small functions; Inductor has no code for the device
 
     @property

@@ -9,15 +9,15 @@ from typing import Any
 
 import torch
 from vllm.platforms import current_platform
-from vllm.platforms.interface import set_assigned_physical_gpu_ids
 from vllm.utils.mem_utils import MemorySnapshot
 from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
 from accelplug.tables.fallback_metrics import FallbackCollector
-from accelplug_vllm import worker_metrics
-from accelplug_vllm.native import device, experts, grammar, memory, profiling, streams
+from accelplug_vllm import placement, worker_metrics
+from accelplug_vllm.compat import replaced
+from accelplug_vllm.native import device, experts, grammar, groups, memory, profiling, streams
 
 
 class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
@@ -41,6 +41,8 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
             self.local_rank,
             current_platform.dist_backend,
         )
+        groups.put_on(self.device)
+        groups.check_all_reduce(here, self.device, self.model_config.dtype)
         set_random_seed(self.model_config.seed)
         gc.collect()
         torch.accelerator.empty_cache()
@@ -57,12 +59,9 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         self._init_workspace_and_model_runner()
 
     def _index(self, here: device.NativeDevice) -> int:
-        """The n-th worker takes the n-th device that PyTorch sees, or of those that vLLM gave this replica."""
-        index = int(self.local_rank)
-        ids = self.parallel_config.assigned_physical_gpu_ids
-        if ids is not None:
-            set_assigned_physical_gpu_ids(ids)
-            index = int(current_platform.logical_device_id_to_visible_device_id(index))
+        """Of this worker's device among those that it sees. One in EngineCore's process (``uni``) was told nothing."""
+        told = placement.received()
+        index = told.index if told else placement.device_of(self.parallel_config, int(self.local_rank))
         count = torch.accelerator.device_count()
         if index >= count:
             raise RuntimeError(
@@ -78,7 +77,7 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
 
     def compile_or_warm_up_model(self) -> Any:
         """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
-        with _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
+        with replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
             return super().compile_or_warm_up_model()
 
 
@@ -86,13 +85,3 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
 def _publish_counts() -> None:
     """What ran on the device and what fell back, once for each process, however many workers it makes."""
     worker_metrics.add(FallbackCollector())
-
-
-@contextlib.contextmanager
-def _replaced(module: Any, name: str, value: object) -> Any:
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
