@@ -68,6 +68,11 @@ SEAMS = (
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
+    Seam(
+        "runner.inputs",
+        "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
+        _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
+    ),
     Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
     Seam(
         "experts",
