@@ -73,7 +73,7 @@ SEAMS = (
         "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
         _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
     ),
-    Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
+    Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",
