@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +16,7 @@ from accelplug_vllm.native import options
 from vllm.config import CompilationMode
 
 from accelplug.errors import AccelplugError, BackendError, BadInputError
+from accelplug.sim import build
 
 
 def config(layers: Any, worker: str = host.CPU_WORKER) -> Any:
@@ -73,3 +79,19 @@ def test_a_layer_whose_weights_vllm_prepares_for_the_cpu_is_refused_with_those_t
 def test_a_mistake_in_the_option_is_named(given: object, complaint: str) -> None:
     with pytest.raises(BadInputError, match=complaint):
         options.read({"accelplug": given})
+
+
+def test_wrapped_layers_compute_on_the_device_what_vllms_compute_on_the_cpu() -> None:
+    build.library()
+    environ = {**os.environ, "ACCELPLUG_DEVICE": "cpu", "ACCELPLUG_SIMULATE": "neuron"}
+    program = str(Path(__file__).with_name("wrapped_layers.py"))
+    done = subprocess.run(
+        [sys.executable, program], env=environ, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["runs"]["RMSNorm"][0] == "nki/rms_norm_isa"
+    assert said["runs"]["GeluAndMul"] == ["vLLM's operators on neuron"]
+    assert {"nki/rms_norm_isa", "nki/silu_and_mul_isa", "nki/rotary_embedding_tile"} <= {*said["kernels"]}
+    assert said["to_device"] == 2 + 3 + 1 + 1 + 1, "what the calls take, and no weights"
+    assert said["to_host"] == 2 + 2 + 1 + 1 + 1, "what they give"
