@@ -1,4 +1,4 @@
-"""Layers of vLLM's on a simulated device while its platform is the CPU. test_layers_on_device.py runs it; prints JSON."""
+"""Layers of vLLM's on a simulated device while the platform is the CPU, for test_layers_on_device.py. Prints JSON."""
 
 from __future__ import annotations
 
