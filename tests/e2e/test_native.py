@@ -30,8 +30,8 @@ NORMS = {
     "neuron": ["nki/rms_norm_isa", "nki/rms_norm_tile", "neuron/rms_norm", "native"],
     "spyre": ["spyre/rms_norm", "native"],
 }
-# To the device in a step, on average. One has all of the runner's inputs; others come with prompts of several lengths and
-# with changes of the batch.
+# To the device in a step, on average. One has all of the runner's inputs; others come with prompts of several lengths,
+# and with changes of the batch.
 MOST_COPIES = 3
 
 
