@@ -87,6 +87,11 @@ SEAMS = (
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
+    Seam(
+        "runner.inputs",
+        "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
+        _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
+    ),
     Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
     Seam(
         "lora.base_model",

@@ -46,7 +46,7 @@ def delegate(name: str) -> type:
                 applied = cpu_defaults.apply(vllm_config, before)
                 _check_executor(cls, vllm_config)
             metrics.publish_profiler(vllm_config.profiler_config)
-            report.at_start(decision, applied)
+            report.at_start(decision, applied, _layers_on_device(vllm_config, name))
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"
     return AccelplugPlatform
@@ -58,6 +58,15 @@ def _check_executor(platform: Any, vllm_config: VllmConfig) -> None:
     platform.ray_device_key = spec.ray_resource
     try:
         executors.check(vllm_config.parallel_config, spec)
+    except AccelplugError as error:
+        refusal.stop(error)
+
+
+def _layers_on_device(vllm_config: VllmConfig, name: str) -> list[str]:
+    from accelplug_vllm.layers import host
+
+    try:
+        return host.apply(vllm_config, name)
     except AccelplugError as error:
         refusal.stop(error)
 

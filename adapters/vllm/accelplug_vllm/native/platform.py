@@ -15,10 +15,12 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 from accelplug.errors import AccelplugError
 from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm.layers import fused, host, ir
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
+    from vllm.config.kernel import IrOpPriorityConfig
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
@@ -86,11 +88,12 @@ class NativePlatform(Platform):  # type: ignore[misc]
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
         try:
             notes = configuration.check_and_update(vllm_config, device.current())
+            host.apply(vllm_config, device.current().name)
         except AccelplugError as error:
             refusal.stop(error)
         worker_metrics.receive()
         metrics.publish_profiler(vllm_config.profiler_config)
-        report.at_start(resolution.decide(), notes=notes)
+        report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
     @classmethod
     def verify_quantization(cls, quant: str) -> None:
@@ -133,6 +136,14 @@ class NativePlatform(Platform):  # type: ignore[misc]
     @classmethod
     def import_kernels(cls) -> None:
         """vLLM's own kernels are for other devices."""
+
+    @classmethod
+    def import_ir_kernels(cls) -> None:
+        ir.register(cls.device_type)
+
+    @classmethod
+    def get_default_ir_op_priority(cls, vllm_config: VllmConfig) -> IrOpPriorityConfig:
+        return ir.priorities(cls.device_type, vllm_config)
 
     @classmethod
     def register_triton_kernel_overrides(cls) -> None:
