@@ -76,7 +76,8 @@ def _run(config: pytest.Config, project: str) -> int:
     root = upstream.fetch()
     command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
     command += ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}", f"--accelplug-upstream-root={root}"]
-    command += ["-p", "no:cacheprovider", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
+    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    command += ["-W", "ignore::pytest.PytestUnknownMarkWarning"]
     if config.pluginmanager.hasplugin("timeout"):
         command += [f"--timeout={LONGEST_TEST}"]
     if report := config.getoption("accelplug_upstream_json"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from enum import Enum
 
+from accelplug.errors import BadInputError
 from accelplug.specs import Record
 from accelplug.testing.selection import LeftOut
 
@@ -65,3 +67,19 @@ class UpstreamReport(Record):
     @property
     def passed(self) -> int:
         return sum(test.ended.good for test in self.tests)
+
+
+def together(reports: Iterable[UpstreamReport]) -> UpstreamReport:
+    """The report of runs that had different groups. Raises BadInputError where they are not of the same things."""
+    first, *others = reports
+    groups, tests, out_of_date = dict(first.groups), [*first.tests], [*first.out_of_date]
+    apart = {"groups", "tests", "out_of_date"}
+    for report in others:
+        if report.model_dump(exclude=apart) != first.model_dump(exclude=apart) or groups.keys() & report.groups.keys():
+            raise BadInputError("reports of other versions, another device or the same groups can't be one report")
+        groups |= report.groups
+        tests += report.tests
+        out_of_date += report.out_of_date
+    return first.model_copy(
+        update={"groups": groups, "tests": tuple(tests), "out_of_date": tuple(out_of_date)},
+    )

@@ -5,7 +5,7 @@ The whole rule, for a device "neuron":
 * the texts "cuda" and "cuda:0" become "neuron" and "neuron:0", also in lists, and f"cuda:{i}" becomes f"neuron:{i}";
 * ``torch.cuda`` becomes ``torch.neuron``;
 * ``x.cuda()`` becomes ``x.to("neuron")``;
-* what the selection lists: constants get their other value, calls are dropped, missing names are None.
+* what the selection lists: names get another value, calls are dropped, missing attributes are None.
 
 What it can't see stays: a device's name that is put together otherwise, or ``current_platform.is_cuda()``.
 """
@@ -24,33 +24,37 @@ CUDA = "cuda"
 
 @dataclass(frozen=True)
 class Rules:
-    """What to do to one file. ``constants`` are expressions by the name of the constant that gets them."""
+    """What to do to one file. ``rebound`` are statements by the name that they give another value."""
 
     device: str
     drop_calls: frozenset[str] = frozenset()
     optional_names: frozenset[str] = frozenset()
-    constants: Mapping[str, str] = field(default_factory=dict)
+    rebound: Mapping[str, str] = field(default_factory=dict)
 
 
 def retarget(module: ast.Module, rules: Rules) -> ast.Module:
-    """``module``, changed in place. Raises BadInputError where it has not one of the constants that it should have."""
-    missing = set(rules.constants)
+    """``module``, changed in place. Raises BadInputError where it has not one of the names that get another value."""
+    missing, body = dict(rules.rebound), []
     for statement in module.body:
-        for name in _assigned(statement) & missing:
-            statement.value = ast.parse(rules.constants[name], mode="eval").body  # type: ignore[attr-defined]
-            missing.discard(name)
+        body.append(statement)
+        for name in sorted(_bound(statement) & missing.keys()):
+            body += [ast.copy_location(again, statement) for again in ast.parse(missing.pop(name)).body]
     if missing:
-        raise BadInputError(f"no constant {', '.join(sorted(missing))} in the file; its entry is out of date")
+        raise BadInputError(f"the file has no {', '.join(sorted(missing))} any more: its entry is out of date")
+    module.body = body
     _Retarget(rules).visit(module)
     return ast.fix_missing_locations(module)
 
 
-def _assigned(statement: ast.stmt) -> set[str]:
-    """The name that a statement of a module gives a value, if it is one."""
-    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
-    if not isinstance(statement, ast.Assign | ast.AnnAssign) or len(targets) != 1:
-        return set()
-    return {targets[0].id} if isinstance(targets[0], ast.Name) else set()
+def _bound(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a module gives a value, as far as it is an assignment or an import."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name for alias in statement.names}
+    if isinstance(statement, ast.Assign):
+        return {target.id for target in statement.targets if isinstance(target, ast.Name)}
+    if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+        return {statement.target.id}
+    return set()
 
 
 def _dotted(node: ast.expr) -> str:

@@ -63,12 +63,12 @@ class OptionalNames(Record):
     why: str = Field(min_length=1)
 
 
-class Constant(Record):
-    """A constant of a test file gets another value: an expression, evaluated where the constant is."""
+class Rebound(Record):
+    """A name of a test file gets another value: ``statement`` runs right after the one that gives it its first."""
 
     file: str
     name: str
-    value: str
+    statement: str
     why: str = Field(min_length=1)
 
 
@@ -86,7 +86,7 @@ class Selection(Record):
     groups: tuple[Group, ...] = Field(min_length=1)
     drop_calls: tuple[DroppedCall, ...] = ()
     optional_names: tuple[OptionalNames, ...] = ()
-    constants: tuple[Constant, ...] = ()
+    rebound: tuple[Rebound, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
 
     def only(self, names: Iterable[str]) -> Selection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +50,7 @@ class UpstreamSession:
             device=self._target.device,
             drop_calls=frozenset(entry.call for entry in self._selection.drop_calls),
             optional_names=frozenset(entry.of for entry in self._selection.optional_names),
-            constants={c.name: c.value for c in self._selection.constants if c.file == file},
+            rebound={entry.name: entry.statement for entry in self._selection.rebound if entry.file == file},
         )
 
     # Which tests run
@@ -67,6 +68,11 @@ class UpstreamSession:
             kept.append(item)
         items[:] = kept
         config.hook.pytest_deselected(items=dropped)
+
+    def pytest_collection_finish(self) -> None:
+        """Projects collect garbage after each test. What was imported until now is none, and need not be looked at."""
+        gc.collect()
+        gc.freeze()
 
     def _why(self, entries: tuple[Excepted, ...], test: str) -> str:
         for entry in entries:

@@ -1,6 +1,7 @@
 """A report in words: for the terminal, and as a page of the documentation.
 
-``python -m accelplug.testing.summary report.json page.md`` writes the page.
+``python -m accelplug.testing.summary report.json page.md`` writes the page; of runs with different groups, several
+reports can be given.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from accelplug.testing.records import Ended, UpstreamReport
+from accelplug.testing.records import Ended, UpstreamReport, together
 
 HEADINGS = {
     Ended.failed: "Failed",
@@ -110,9 +111,10 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").replace("_", "\\_")
 
 
-def main(source: str, page: str) -> None:
-    """Turns the report in the file ``source``, as --accelplug-upstream-json writes it, into the file ``page``."""
-    report = UpstreamReport.model_validate_json(Path(source).read_text(encoding="utf-8"))
+def main(*files: str) -> None:
+    """Turns reports, as --accelplug-upstream-json writes them, into the page that is the last of ``files``."""
+    *sources, page = files
+    report = together(UpstreamReport.model_validate_json(Path(source).read_text("utf-8")) for source in sources)
     Path(page).write_text(markdown(report), encoding="utf-8")
     print(f"{page}: {headline(report)}")
 

@@ -37,8 +37,8 @@ def test_cuda_becomes_the_device(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "'run this on cuda'",
-        "'libcuda.so'",
+        "print('run this on cuda')",
+        "load('libcuda.so')",
         "current_platform.is_cuda()",
         "x.cuda(3)",
         "f'{name}:cuda'",
@@ -61,16 +61,17 @@ def test_a_name_that_may_be_missing_is_none_then() -> None:
     )
 
 
-def test_a_constant_gets_the_selections_value_which_is_turned_to_the_device_too() -> None:
-    source = "BACKENDS = ['FLASH']\ndef test():\n    BACKENDS = 1"
-    assert turned(source, constants={"BACKENDS": "['CUSTOM', 'cuda']"}) == (
-        "BACKENDS = ['CUSTOM', 'neuron']\n\ndef test():\n    BACKENDS = 1"
+@pytest.mark.parametrize("source", ["BACKENDS = ['FLASH']", "BACKENDS: list = []", "from project import BACKENDS"])
+def test_a_name_gets_the_selections_value_which_is_turned_to_the_device_too(source: str) -> None:
+    statement = "BACKENDS = ['CUSTOM', 'cuda']"
+    assert turned(f"{source}\nBACKENDS += []", rebound={"BACKENDS": statement}) == (
+        f"{source}\nBACKENDS = ['CUSTOM', 'neuron']\nBACKENDS += []"
     )
 
 
-def test_a_constant_that_is_gone_from_the_file_is_an_error() -> None:
-    with pytest.raises(BadInputError, match="no constant BACKENDS"):
-        turned("OTHER = 1", constants={"BACKENDS": "[]"})
+def test_a_name_that_is_gone_from_the_file_is_an_error() -> None:
+    with pytest.raises(BadInputError, match="the file has no BACKENDS any more"):
+        turned("def test():\n    BACKENDS = 1", rebound={"BACKENDS": "BACKENDS = []"})
 
 
 def test_lines_keep_their_numbers_so_that_failures_point_into_the_file() -> None:

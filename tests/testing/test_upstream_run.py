@@ -43,8 +43,8 @@ drop_calls:
   - {call: opcheck, why: checks CUDA's registrations}
 optional_names:
   - {of: torch.ops.acme, why: CUDA's kernels}
-constants:
-  - {file: tests/test_devices.py, name: KERNELS, value: "[None]", why: the others are CUDA's}
+rebound:
+  - {file: tests/test_devices.py, name: KERNELS, statement: "KERNELS = [None]", why: the others are CUDA's}
 left_out:
   - {paths: [tests/test_rdma.py], why: needs a network card}
 """

@@ -6,6 +6,7 @@ accelplug's part (`accelplug.testing`) runs them and knows nothing of vLLM. ``se
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from packaging.version import Version
@@ -18,10 +19,12 @@ from accelplug_vllm.upstream import hub, sdist
 
 
 def upstream() -> Upstream:
-    """Entry point ``accelplug.upstream_tests: vllm``. Raises BadInputError where vLLM is not installed."""
+    """Entry point ``accelplug.upstream_tests: vllm``. Raises BadInputError where a package is missing."""
     found = distribution(Host())
     if found is None:
         raise BadInputError(f"vLLM is not installed here: {INSTALL}")
+    if find_spec("tblib") is None:
+        raise BadInputError("vLLM's tests import the package tblib: pip install 'accelplug[upstream]'")
     version = Version(found.version).public  # the CPU wheel's has a suffix, which the sources' has not
     return Upstream(
         title="vLLM",
@@ -52,12 +55,15 @@ def prepare() -> Target:
 
     decision = resolution.decide()
     if decision.platform.startswith("accelplug_vllm.native."):
-        from accelplug_vllm.native import experts, grammar, streams
+        from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
+
+        from accelplug_vllm.native import device, experts, grammar, platform, streams
 
         streams.install(current_platform.device_type)
         experts.register()
         grammar.install()
         current_platform.register_triton_kernel_overrides()
+        register_backend(AttentionBackendEnum.CUSTOM, device.current().attention().backend or platform.ATTENTION)
     selection = decision.selection
     chosen = next((c for c in selection.candidates if c.name == selection.chosen), None) if selection else None
     return Target(device=current_platform.device_type, simulated=bool(chosen and chosen.simulated))
