@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from accelplug.testing.records import UpstreamReport
+from accelplug.errors import BadInputError
+from accelplug.testing.records import UpstreamReport, together
 from accelplug.testing.summary import markdown
 
 PROJECT = """
@@ -204,3 +205,14 @@ def test_a_misspelt_name_is_a_usage_error_with_the_nearest_one(
     done = run(project, *arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert said in done.stderr
+
+
+def test_reports_of_different_groups_become_one_and_of_the_same_do_not(
+    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
+) -> None:
+    one = ran[1]
+    other = one.model_copy(update={"groups": {"more": "another group"}, "tests": one.tests[:1]})
+    both = together([one, other])
+    assert (len(both.tests), [*both.groups]) == (len(one.tests) + 1, ["devices", "more"])
+    with pytest.raises(BadInputError, match="the same groups can't be one report"):
+        together([one, one])
