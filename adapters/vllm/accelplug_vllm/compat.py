@@ -68,7 +68,7 @@ SEAMS = (
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
-    Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
+    Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",
