@@ -67,6 +67,50 @@ def _opt(folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
+def _phi_moe(folder: Path) -> None:
+    """The configuration of a model whose attention has a window, which short prompts outgrow too."""
+    from transformers import PhimoeConfig
+
+    tokenizer = _byte_tokenizer()
+    PhimoeConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=2048,
+        num_attention_heads=16,
+        num_key_value_heads=4,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        max_position_embeddings=POSITIONS,
+        sliding_window=24,
+        architectures=["PhiMoEForCausalLM"],
+        dtype="bfloat16",
+        **TOKENS,
+    ).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def _embedding_gemma(folder: Path) -> None:
+    """The configuration of an encoder whose attention has a window in both directions."""
+    from transformers import Gemma3TextConfig
+
+    tokenizer = _byte_tokenizer()
+    Gemma3TextConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=256,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=64,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        max_position_embeddings=POSITIONS,
+        sliding_window=24,
+        use_bidirectional_attention=True,
+        architectures=["Gemma3TextModel"],
+        dtype="float32",
+        **TOKENS,
+    ).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
 def _llama(heads: int, kv_heads: int, head_size: int = 128) -> Callable[[Path], None]:
     """The configuration of a Llama with the attention of a real one, and its tokenizer; there are no weights."""
     from_config: Mapping[str, Any] = {
@@ -109,4 +153,6 @@ def _byte_tokenizer() -> PreTrainedTokenizerFast:
 MODELS: Mapping[str, Callable[[Path], None]] = {
     "facebook/opt-125m": _opt,
     "meta-llama/Meta-Llama-3-8B": _llama(heads=32, kv_heads=8),
+    "microsoft/Phi-tiny-MoE-instruct": _phi_moe,
+    "google/embeddinggemma-300m": _embedding_gemma,
 }
