@@ -47,9 +47,11 @@ def retarget(module: ast.Module, rules: Rules) -> ast.Module:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """The names that a statement of a module gives a value, as far as it is an assignment or an import."""
+    """The names that a statement of a module gives a value: an assignment, an import, a function or a class."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         return {alias.asname or alias.name for alias in statement.names}
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return {statement.name}
     if isinstance(statement, ast.Assign):
         return {target.id for target in statement.targets if isinstance(target, ast.Name)}
     if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):

@@ -61,12 +61,14 @@ def test_a_name_that_may_be_missing_is_none_then() -> None:
     )
 
 
-@pytest.mark.parametrize("source", ["BACKENDS = ['FLASH']", "BACKENDS: list = []", "from project import BACKENDS"])
+@pytest.mark.parametrize(
+    "source",
+    ["BACKENDS = ['FLASH']", "BACKENDS: list = []", "from project import BACKENDS", "class BACKENDS:\n    pass"],
+)
 def test_a_name_gets_the_selections_value_which_is_turned_to_the_device_too(source: str) -> None:
     statement = "BACKENDS = ['CUSTOM', 'cuda']"
-    assert turned(f"{source}\nBACKENDS += []", rebound={"BACKENDS": statement}) == (
-        f"{source}\nBACKENDS = ['CUSTOM', 'neuron']\nBACKENDS += []"
-    )
+    after = turned(f"{source}\nBACKENDS += []", rebound={"BACKENDS": statement}).replace("\n\n", "\n")
+    assert after == f"{source}\nBACKENDS = ['CUSTOM', 'neuron']\nBACKENDS += []"
 
 
 def test_a_name_that_is_gone_from_the_file_is_an_error() -> None:
