@@ -19,6 +19,8 @@ from accelplug.cli.options import DeviceOption, JsonOption
 from accelplug.cli.ray_resources import ray_resources
 from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
+from accelplug.cli.top import top
+from accelplug.cli.trace import trace
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
 
@@ -183,6 +185,8 @@ def doctor(
 
 
 app.command()(report)
+app.command(context_settings={"allow_interspersed_args": False})(trace)  # what comes after a script is its own
+app.command()(top)
 
 
 def _examine() -> clinic.Report:

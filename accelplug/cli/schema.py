@@ -13,7 +13,9 @@ from accelplug.cli.failures import Failure
 from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
+from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
+from accelplug.tracing.summary import TraceSummary
 
 OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
@@ -21,6 +23,8 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Report,),
     "conform": (ConformanceReport,),
     "report": (FallbackReport,),
+    "trace": (TraceSummary,),
+    "top": (ServerStatus,),  # with --once
     "ray-resources": (RayResources,),
 }
 

@@ -60,14 +60,14 @@ def _process(folder: Path) -> tuple[str, dict[str, str]]:
 
 
 def tiny_llama(folder: Path) -> Path:
-    """A random Llama with 4 heads of 32 and 2 KV heads, and no tokenizer."""
+    """A random Llama with 4 heads of 64, as Spyre needs them, and 2 KV heads, and no tokenizer."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=128,
-        hidden_size=128,
+        hidden_size=256,
         intermediate_size=128,
         num_hidden_layers=2,
         num_attention_heads=4,

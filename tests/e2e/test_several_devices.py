@@ -1,4 +1,7 @@
-"""A model over several simulated devices, under vLLM's executors ``mp`` and ``ray``, with the tokens of the CPU."""
+"""A model over several simulated devices, under vLLM's executors ``mp`` and ``ray``, with the tokens of the CPU.
+
+What takes longer is in more_devices.py, behind ``make test-devices``.
+"""
 
 from __future__ import annotations
 

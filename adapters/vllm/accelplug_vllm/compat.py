@@ -78,11 +78,26 @@ SEAMS = (
         _says("vllm.model_executor.warmup.kernel_warmup", "kernel_warmup", "minimax_m3_msa_warmup"),
     ),
     Seam(
+        "worker.profiler",
+        "recording a timeline: upstream's workers refuse the profiler on devices that aren't in its tree",
+        _says("vllm.profiler.wrapper", "validate_worker_profiler_config", "Unsupported profiler device type"),
+    ),
+    Seam(
         "runner.streams",
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
+    Seam(
+        "runner.inputs",
+        "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
+        _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
+    ),
     Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
+    Seam(
+        "lora.base_model",
+        "LoRA: tokens without an adapter, which would get the last slot's",
+        _says("vllm.lora.ops.torch_ops.lora_ops", "bgmv_shrink", "lora_b_weights[lora_indices_tensor]"),
+    ),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from accelplug.activation import activate
@@ -59,6 +60,10 @@ class NativeDevice:
     def parts(self, config: Any) -> PlatformSpec:
         """The vendor's own parts, for vLLM's configuration ``config``."""
         return ask(self._backend, "accelplug_platform", PlatformSpec, config=config) or PlatformSpec()
+
+    def layers(self) -> Mapping[str, str | Callable[[type], type]]:
+        """The vendor's own layers, by the names of vLLM's; the hook is asked at each call."""
+        return ask(self._backend, "accelplug_layers", Mapping) or {}  # type: ignore[type-abstract]
 
     def holds(self, dtype: torch.dtype) -> bool:
         """Whether tensors of this dtype can be on the device."""

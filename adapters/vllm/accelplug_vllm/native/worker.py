@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 from typing import Any
 
@@ -13,13 +14,22 @@ from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
-from accelplug_vllm import placement
+from accelplug.tables import fallback
+from accelplug.tables.fallback_metrics import FallbackCollector
+from accelplug_vllm import placement, worker_metrics
 from accelplug_vllm.compat import replaced
-from accelplug_vllm.native import device, experts, grammar, groups, memory, streams
+from accelplug_vllm.layers import ir, replacing
+from accelplug_vllm.native import device, experts, grammar, groups, memory, packing, profiling, streams
+from accelplug_vllm.stepping import CountsSteps
 
 
-class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
-    """Overrides what `accelplug_vllm.compat` lists for the worker, and nothing else."""
+class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+    """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As upstream's, which refuses to profile on a device that it doesn't know. See compat: "worker.profiler"."""
+        profiling.allow(device.current().torch_type)
+        super().__init__(*args, **kwargs)
 
     def init_device(self) -> None:
         """As upstream's, which refuses every device but cuda. See compat: "worker.init_device"."""
@@ -46,9 +56,18 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
             workers = self.parallel_config.local_world_size
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
         streams.install(here.torch_type)
+        self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
         experts.register()
         grammar.install()
+        _publish_counts()
         self._init_workspace_and_model_runner()
+        packing.install(self.model_runner)
+
+    def load_model(self, **given: Any) -> None:
+        """As upstream's; writes down what runs the model's layers."""
+        super().load_model(**given)
+        used = replacing.in_use(self._layers, self.model_runner.model.modules())
+        fallback.live().implementations.update(ir.chosen() | used)
 
     def _index(self, here: device.NativeDevice) -> int:
         """Of this worker's device among those that it sees. One in EngineCore's process (``uni``) was told nothing."""
@@ -71,3 +90,9 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
         with replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
             return super().compile_or_warm_up_model()
+
+
+@functools.cache
+def _publish_counts() -> None:
+    """What ran on the device and what fell back, once for each process, however many workers it makes."""
+    worker_metrics.add(FallbackCollector())
