@@ -80,7 +80,7 @@ class KernelOp:
 
     def _load(self) -> None:
         if self.on_host is not None:
-            self._function = self.on_host(self.kernel.reference)
+            self._function = self.on_host(self.kernel.reference, f"{self.kernel.op} ({self.kernel})")
             return
         import torch
 

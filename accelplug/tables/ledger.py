@@ -17,7 +17,7 @@ import accelplug
 from accelplug import call_site
 from accelplug.errors import BadInputError, FallbackRefusedError
 from accelplug.notices import log
-from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
+from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, KernelCount
 from accelplug.tables import fallback_rows
 from accelplug.tables.steps import Steps
 
@@ -68,6 +68,10 @@ class Ledger:
                 undo.enter_context(self._timing())
             yield
 
+    def kernel_counts(self) -> list[KernelCount]:
+        """The device's kernels that ran calls, eagerly."""
+        return [count for count in self._kernels.counts() if count.calls] if self._kernels is not None else []
+
     def report(self, reset: bool = False) -> FallbackReport:
         """What fell back since the last reset. ``reset`` begins anew, budgets too."""
         with self._lock:
@@ -89,7 +93,7 @@ class Ledger:
                 rows=fallback_rows.rows(counts, self._sites, self._why),
                 native_calls=native[0],
                 native_bytes=native[1],
-                kernels=tuple(count for count in self._kernels.counts() if count.calls) if self._kernels else (),
+                kernels=tuple(self.kernel_counts()),
                 implementations=self.implementations,
                 transfers=source.transfers() if source and source.transfers else None,
                 steps=self.steps.read(),

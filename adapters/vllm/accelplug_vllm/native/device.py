@@ -6,10 +6,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from accelplug import settings
 from accelplug.activation import activate
-from accelplug.plugins import Backend, ask, discover
-from accelplug.selection import require
+from accelplug.plugins import Backend, ask
 from accelplug.specs import (
     AttentionSpec,
     Candidate,
@@ -85,12 +83,6 @@ def current() -> NativeDevice:
 
     Raises ActivationError where it can't be made live, BackendError where a hook of its backend fails.
     """
-    decision = resolution.decide()
-    if decision.error is not None or decision.selection is None:
-        raise decision.error or RuntimeError("accelplug chose no device in this process")
-    candidate = require(decision.selection)
-    values = settings.read().values
-    (backend,) = [b for b in discover(values.backends, values.simulate) if b.name == candidate.name]
-    assert backend.spec is not None, "what is usable has a record"
-    activate(backend.spec, decision.selection)
-    return NativeDevice(backend, backend.spec, candidate)
+    chosen = resolution.chosen()
+    activate(chosen.spec, chosen.selection)
+    return NativeDevice(chosen.backend, chosen.spec, chosen.candidate)
