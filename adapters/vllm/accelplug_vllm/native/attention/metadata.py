@@ -32,14 +32,15 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         # The runner then puts requests with one query before the others, so that few pieces are enough.
         self._init_reorder_batch_threshold(1)
         self._no_cache = isinstance(kv_cache_spec, EncoderOnlyAttentionSpec)
+        # A builder on its own, as in vLLM's tests, has no layers: the cache's spec then stands for them.
         layers = get_layers_from_vllm_config(vllm_config, Attention, layer_names).values()
         self._needs = step.Needs(
             # Of the layers, not of the group: one group may hold layers with a window and without.
-            windows={layer.impl.sliding_window for layer in layers},
+            windows={layer.impl.sliding_window for layer in layers} or {getattr(kv_cache_spec, "sliding_window", None)},
             distances=any(layer.impl.rules.slopes is not None for layer in layers),
             dtype=vllm_config.model_config.dtype,
             block_size=kv_cache_spec.block_size,
-            most_keys=min(layer.impl.most_keys for layer in layers),
+            most_keys=min((layer.impl.most_keys for layer in layers), default=vllm_config.model_config.max_model_len),
             padded=current().padded_length,
         )
 
