@@ -67,6 +67,7 @@ CASES: dict[str, dict[str, Any]] = {
     "LoRA": {"enable_lora": True},
     "bfloat16": {"dtype": "bfloat16"},
     "quantised": {"quantization": "fp8"},
+    "ray": {"distributed_executor_backend": "ray"},
     "n-grams": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
     "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
     "sleep": {"enable_sleep_mode": True},
@@ -137,6 +138,7 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
         ("quantised", "--quantization: not on Acme One: vLLM has no kernels for quantised layers on devices outside"),
         ("sleep", "--enable-sleep-mode: not on Acme One: vLLM's sleep mode needs an allocator of CUDA's; leave it out"),
         ("narrow cache", "--kv-cache-dtype: not on Acme One: accelplug's attention keeps keys and values as they are"),
+        ("ray", "--distributed-executor-backend ray: the backend of Acme One does not say under which name Ray counts"),
         (
             "draft model",
             "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 import functools
 import multiprocessing
+from typing import Any
 
 from accelplug import __version__
 from accelplug_vllm import resolution
 
 FIRST_API_SERVER = "ApiServer_0"  # the name vLLM gives the process
+
+
+def publish_profiler(config: Any) -> None:
+    """Says where a server that can record writes its traces, so that ``accelplug trace`` finds them.
+
+    ``config`` is vLLM's ProfilerConfig; one for another profiler than torch's says nothing.
+    """
+    if multiprocessing.parent_process() is None and config.profiler == "torch":
+        _publish_profiler(config.torch_profiler_dir)
+
+
+@functools.cache
+def _publish_profiler(directory: str) -> None:
+    from prometheus_client import Gauge
+
+    Gauge(
+        "accelplug_profiler_info",
+        "Where this server's processes write what torch.profiler records; always 1.",
+        ("directory",),
+        multiprocess_mode="max",
+    ).labels(directory).set(1)
 
 
 def publish() -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelplug.errors import BadInputError
-from accelplug_vllm.native import device, features
+from accelplug_vllm import executors
+from accelplug_vllm.native import device, features, processes
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -44,6 +45,8 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
     parallel = vllm_config.parallel_config
+    executors.check(parallel, here.spec)
+    processes.install()
     if parallel.worker_cls == "auto":
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method

@@ -235,13 +235,10 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
     """Feature to reason: the backend's, and what several workers, or drafts, would need."""
-    alone = ""
+    cannot: dict[Feature, str] = {}
     if not here.spec.distributed_backend:
-        alone = "its backend names nothing that processes could talk through"
-    elif here.spec.worker_env is not None and not here.simulated:
-        alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
-    several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    cannot = dict.fromkeys(several, alone)
+        several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel)
+        cannot |= dict.fromkeys(several, "its backend names nothing that processes could talk through")
     if not here.constraints.holds("float64"):
         cannot[Feature.speculative_decoding] = "vLLM draws float64 numbers to check drafts, and the device holds none"
     return cannot | here.capabilities.cannot
