@@ -13,22 +13,37 @@ PROMPTS = (
     "The three primary colours are",
     "1, 2, 3, 4," * 20,
 )
-SMALL = {"max_model_len": 256, "max_num_seqs": 4, "max_num_batched_tokens": 128, "dtype": "float32", "seed": 0}
+SMALL = {
+    "max_model_len": 256,
+    "max_num_seqs": 4,
+    "max_num_batched_tokens": 128,
+    "dtype": "float32",
+    "seed": 0,
+    "enforce_eager": True,
+    "kv_cache_memory_bytes": 128 << 20,
+}
 
 
 def main(model: str, options: str = "{}") -> None:
     """At most four requests run at once and prompts are cut in chunks, so batches are mixed."""
+    from accelplug_vllm.native import counting
     from vllm import LLM, SamplingParams
     from vllm.platforms import current_platform
 
-    llm = LLM(model, enforce_eager=True, kv_cache_memory_bytes=128 << 20, **SMALL, **json.loads(options))
+    llm = LLM(model, **SMALL | json.loads(options))
     outputs = llm.generate([*PROMPTS], SamplingParams(temperature=0, max_tokens=16), use_tqdm=False)
     runner = llm.llm_engine.model_executor.driver_worker.worker.model_runner
+    model_runs = counting.MODEL.snapshot()
+    compiles = {
+        "warm-up": model_runs.compiles - model_runs.compiles_in_service,
+        "service": model_runs.compiles_in_service,
+    }
     said = {
         "platform": [current_platform._enum.name, current_platform.device_type, current_platform.dispatch_key],
         "devices": sorted(
             {str(p.device) for p in runner.model.parameters()} | {str(c.device) for c in runner.kv_caches}
         ),
+        "compiles": compiles,
         "tokens": [list(output.outputs[0].token_ids) for output in outputs],
     }
     print(json.dumps(said))

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable
 from pathlib import Path
@@ -29,9 +30,9 @@ def generate(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
     build.library()  # so that no run's time is that of building it
     folder = tmp_path_factory.mktemp("native")
 
-    def run(**environ: str) -> Said:
+    def run(options: dict[str, Any] | None = None, **environ: str) -> Said:
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environ}
-        command = [sys.executable, str(PROGRAM), str(checkpoint)]
+        command = [sys.executable, str(PROGRAM), str(checkpoint), json.dumps(options or {})]
         done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-4000:]
         said: Said = json.loads(done.stdout.splitlines()[-1])
@@ -56,6 +57,14 @@ def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Sa
     assert said["tokens"] == on_the_cpu["tokens"]
 
 
+@pytest.mark.parametrize("device", ["neuron", "spyre"])
+def test_they_are_the_same_compiled(device: str, generate: Callable[..., Said], on_the_cpu: Said) -> None:
+    compiled = {"accelplug": {"compile": True, "tokens": "16,64,128"}}
+    said = generate({"enforce_eager": False, "additional_config": compiled}, ACCELPLUG_SIMULATE=device)
+    assert said["compiles"] == {"warm-up": 9, "service": 0}, "three sizes of the first, the middle and the last layers"
+    assert said["tokens"] == on_the_cpu["tokens"]
+
+
 def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: Path, tmp_path: Path) -> None:
     build.library()
     small = ("--max-model-len", "256", "--max-num-seqs", "4", "--enforce-eager", "--kv-cache-memory-bytes", "128M")
@@ -67,7 +76,11 @@ def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: P
         question = [{"role": "user", "content": "What is the capital of France?"}]
         answer = client.chat.completions.create(model="model", messages=question, temperature=0)  # type: ignore[arg-type]
         assert "Paris" in (answer.choices[0].message.content or "")
+        time.sleep(2)  # counts come once a second
         metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    assert 'accelplug_bucket_hits_total{bucket="16",part="model"}' in metrics
+    assert 'accelplug_bucket_elements_total{kind="padding",part="model"}' in metrics
+    assert 'accelplug_compiles_total{part="model",when="service"} 0.0' in metrics
     assert 'device="neuron"' in metrics
     assert 'simulated="true"' in metrics
     said = [line for line in log.read_text().splitlines() if "native mode on neuron" in line]

@@ -30,6 +30,10 @@ def main(model: str, cases: str) -> None:
                 "prefix_caching": config.cache_config.enable_prefix_caching,
                 "chunked_prefill": config.scheduler_config.enable_chunked_prefill,
                 "tokens": config.scheduler_config.max_num_batched_tokens,
+                "sequences": config.scheduler_config.max_num_seqs,
+                "scheduler": config.scheduler_config.scheduler_cls,
+                "mode": config.compilation_config.mode.name,
+                "compile_sizes": config.compilation_config.compile_sizes,
                 "communicator": communicator,
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }

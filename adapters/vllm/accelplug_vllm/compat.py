@@ -68,6 +68,11 @@ SEAMS = (
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
+    Seam(
+        "runner.padding",
+        "steps of few sizes: the V1 runner pads to sizes of CUDA graphs only, and makes its dispatcher itself",
+        _says(RUNNER, "GPUModelRunner.__init__", "CudagraphDispatcher(self.vllm_config)"),
+    ),
     Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
     Seam(
         "experts",
@@ -94,6 +99,14 @@ SEAMS = (
         "config.compile_sizes",
         "compiling: None, as it is without static graphs, fails an assertion of vLLM's",
         _sizes_unset,
+    ),
+    Seam(
+        "compile.store",
+        "compiling: vLLM's store of whole compiled models leaves out graphs that can't be serialised, and misses them "
+        "when it is read",
+        _says(
+            "vllm.compilation.piecewise_backend", "PiecewiseBackend.to_bytes", 'hasattr(entry.runnable, "serialize")'
+        ),
     ),
     Seam("args.device", "--device and LLM(device=...)", _takes_no_device),
 )

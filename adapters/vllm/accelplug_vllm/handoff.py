@@ -17,13 +17,15 @@ VARIABLE = PREFIX + "SELECTION"
 class Handoff(Record):
     """The device that process ``pid`` chose, and the vLLM platform plug-in it left the platform to, if any.
 
-    ``helper_cpus`` are the logical CPUs that EngineCore's compute threads leave to its other threads.
+    ``helper_cpus`` are the logical CPUs that EngineCore's compute threads leave to its other threads. ``counts`` is
+    the folder that workers write what they count to; "" where nobody asks.
     """
 
     device: str
     pid: int
     stands_aside_for: str = ""
     helper_cpus: tuple[int, ...] = ()
+    counts: str = ""
 
 
 def leave(handoff: Handoff) -> None:

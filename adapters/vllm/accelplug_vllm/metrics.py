@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import multiprocessing
+import shutil
+import tempfile
 
 from accelplug import __version__
-from accelplug_vllm import resolution
+from accelplug.buckets import Collector
+from accelplug_vllm import handoff, native, resolution
+from accelplug_vllm.native import counting
 
 FIRST_API_SERVER = "ApiServer_0"  # the name vLLM gives the process
 
@@ -49,3 +54,21 @@ def _publish() -> None:
     for candidate in selection.candidates:
         verdicts.labels(candidate.name, candidate.verdict.value).inc()
         seconds.labels(candidate.name).set(candidate.probe_ms / 1e3)
+    if multiprocessing.parent_process() is None and (decision.platform or "").startswith(native.__name__):
+        _collect_counts()
+
+
+def _collect_counts() -> None:
+    """Makes a folder for the workers, which this process starts later, to write to. Metrics are read from it.
+
+    With several API servers there is none: prometheus_client then adds up files of its own and asks no collector.
+    """
+    from prometheus_client import REGISTRY
+
+    left = handoff.left()
+    if left is None:
+        return
+    folder = tempfile.mkdtemp(prefix="accelplug-counts-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    handoff.leave(left.model_copy(update={"counts": folder}))
+    Collector(lambda: counting.told(folder), REGISTRY)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
+COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
 
@@ -79,7 +80,10 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def apply_config_platform_defaults(cls, vllm_config: VllmConfig) -> None:
-        configuration.apply_defaults(vllm_config)
+        try:
+            configuration.apply_defaults(vllm_config)
+        except AccelplugError as error:
+            refusal.stop(error)
 
     @classmethod
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
@@ -114,6 +118,14 @@ class NativePlatform(Platform):  # type: ignore[misc]
         register_backend(AttentionBackendEnum.CUSTOM, path)
         configuration.check_attention(AttentionBackendEnum.CUSTOM, selected_backend, attn_selector_config)
         return path
+
+    @classmethod
+    def get_compile_backend(cls) -> str:
+        return COMPILER
+
+    @classmethod
+    def use_custom_op_collectives(cls) -> bool:
+        return True  # so that a model can be taken apart at them: see `configuration.OPAQUE`
 
     @classmethod
     def opaque_attention_op(cls) -> bool:

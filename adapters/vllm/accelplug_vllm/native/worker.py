@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 from typing import Any
 
 import torch
+from vllm.config import CompilationMode
 from vllm.platforms import current_platform
 from vllm.platforms.interface import set_assigned_physical_gpu_ids
 from vllm.utils.mem_utils import MemorySnapshot
@@ -14,7 +16,11 @@ from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
-from accelplug_vllm.native import device, experts, grammar, memory, streams
+from accelplug.buckets import Ladder, WarmupPlan, warmup
+from accelplug_vllm import handoff
+from accelplug_vllm.native import counting, device, experts, grammar, graphs, memory, options, padding, shapes, streams
+
+log = logging.getLogger("vllm.accelplug")
 
 
 class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
@@ -45,7 +51,27 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         streams.install(here.torch_type)
         experts.register()
         grammar.install()
+        self._shapes = shapes.of(self.vllm_config, here)
         self._init_workspace_and_model_runner()
+        if self._shapes is not None:
+            padding.pad_steps(self.model_runner, self._shapes)
+            left = handoff.left()
+            if left is not None and left.counts and self.rank == 0:  # the others run the same steps
+                counting.tell(left.counts)
+
+    def load_model(self, **given: Any) -> None:
+        """As upstream's. Logits are not part of what vLLM compiles and pads; here they are padded too."""
+        super().load_model(**given)
+        if self._shapes is not None:
+            padding.pad_logits(self.model_runner.model, self._shapes)
+
+    def execute_model(self, scheduler_output: Any) -> Any:
+        """As upstream's, and counted."""
+        tokens = scheduler_output.total_num_scheduled_tokens
+        if self._shapes is not None and tokens:
+            size = self._shapes.tokens.choose(tokens)
+            counting.MODEL.hit(str(size), tokens, size)
+        return super().execute_model(scheduler_output)
 
     def _index(self, here: device.NativeDevice) -> int:
         """The n-th worker takes the n-th device that PyTorch sees, or of those that vLLM gave this replica."""
@@ -68,9 +94,33 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         return contextlib.nullcontext()
 
     def compile_or_warm_up_model(self) -> Any:
-        """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
-        with _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
+        """Compiles the sizes there are, and nothing from then on.
+
+        Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup".
+        """
+        compilation = self.vllm_config.compilation_config
+        if self._shapes is not None and compilation.mode == CompilationMode.VLLM_COMPILE:
+            self._compile(self._shapes.tokens)
+        with (
+            _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None),
+            _replaced(compilation, "compile_sizes", []),
+        ):
             return super().compile_or_warm_up_model()
+
+    def _compile(self, tokens: Ladder) -> None:
+        """All sizes but the largest: vLLM has run that one, to see how much memory it takes."""
+        said, made = options.read(self.vllm_config.additional_config), graphs.current()
+        if not made.seconds:
+            log.warning("accelplug: vLLM compiles nothing of this model; it runs op by op")
+            return
+
+        def run(tokens: int) -> None:
+            self.model_runner._dummy_run(tokens, skip_eplb=True, remove_lora=False)
+
+        left = [size for size in tokens.sizes if size not in made.seconds]
+        if said.warm_up and left:
+            warmup.run(WarmupPlan.of_sizes("tokens", left, max(made.seconds.values())), run)
+        made.warmed_up(tokens, said.after_warm_up)
 
 
 @contextlib.contextmanager
