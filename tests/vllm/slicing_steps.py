@@ -1,6 +1,6 @@
-"""How many tokens vLLM's scheduler gives each step, on the device that is chosen here, without a model: the answers are
-made up. Arguments: a model's folder, and cases as JSON, each options for ``EngineArgs`` and the lengths of prompts that
-come before each step. Prints, for each case, the steps, each the tokens of its requests in the order of their coming."""
+"""How many tokens vLLM's scheduler gives each step, on the device that is chosen here. There is no model: the answers
+are made up. Arguments: a model's folder, and cases as JSON, each options for ``EngineArgs`` and the lengths of prompts
+that come before each step. Prints, for each case, the steps: the tokens of its requests in the order they came."""
 
 from __future__ import annotations
 
