@@ -11,6 +11,7 @@ NAMES = (
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
     *("float8_e4m3fn", "float8_e5m2"),
 )
+RARE = ("uint16", "uint32", "uint64", "complex32", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu")
 SPELLINGS = {  # of PyTorch's own messages, beside the name
     "float16": ("half",),
     "float32": ("float",),
@@ -36,4 +37,4 @@ def names_a_dtype(subject: Subject, error: BaseException) -> bool:
     rules = subject.constraints
     if not rules.dtypes:
         return isinstance(error, TypeError) and any(names(str(error), name) for name in NAMES)
-    return any(names(str(error), name) for name in NAMES if not rules.holds(name))
+    return any(names(str(error), name) for name in (*NAMES, *RARE) if not rules.holds(name))

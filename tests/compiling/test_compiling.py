@@ -19,6 +19,7 @@ import accelplug
 from accelplug import tables
 from accelplug.compiling import backend
 from accelplug.errors import BadInputError
+from accelplug.specs import StandIn
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
 
@@ -164,7 +165,7 @@ def test_a_simulator_can_change_the_graph_before_inductor_sees_it(site: Site) ->
         return compile_fx_inner(graph, example_inputs, **given)
 
     table_backend.install(site, "acme", decompositions=table_backend.LARGEST)
-    tables.stand_in("cpu", lowered_on="cpu", inner_compile=inner_compile)
+    tables.stand_in("cpu", StandIn(lowered_on="cpu", inner_compile=inner_compile))
     accelplug.select("acme")
     assert accelplug.compile(median)(NUMBERS) == 5
     assert "aten.kthvalue.default" in seen[0]

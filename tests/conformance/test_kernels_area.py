@@ -14,8 +14,15 @@ from accelplug.specs import Kernel, Level, TensorRule
 Examine = Callable[..., ConformanceReport]
 
 SOURCE = """
-import torch
+from torch.nn.functional import silu
 from accelplug.specs import Kernel, Level
+
+def gated(input):
+    gate, up = input.chunk(2, -1)
+    return silu(gate) * up
+
+def wide(input):
+    return input.clone()
 
 def probe(host):
     return Probe(verdict="usable", reason="there", count=1)
@@ -29,13 +36,11 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_kernels():
-    loads = {"right": lambda: torch.mm, "wrong": lambda: lambda a, b: torch.mm(a, b) + 1, "missing": missing}
-    kernels = [
-        Kernel(op="aten::mm", provider="acme", name=name, level=Level.tile, load=load, reference=torch.mm)
-        for name, load in loads.items()
-    ]
-    cosh = {"load": lambda: torch.cosh, "reference": torch.cosh}
-    return [*kernels, Kernel(op="aten::cosh", provider="acme", name="cosh", level=Level.tile, **cosh)]
+    loads = {"right": lambda: gated, "wrong": lambda: lambda input: gated(input) + 1, "missing": missing}
+    common = {"provider": "acme", "level": Level.tile, "reference": gated}
+    kernels = [Kernel(op="accelplug::silu_and_mul", name=name, load=load, **common) for name, load in loads.items()]
+    kernels.append(Kernel(op="accelplug::silu_and_mul", name="misshapen", load=loads["right"], fake=wide, **common))
+    return [*kernels, Kernel(op="aten::cosh", name="cosh", load=lambda: gated, **common)]
 """
 
 
@@ -79,8 +84,10 @@ def test_a_wrong_kernel_is_found_and_one_that_is_not_there_is_skipped(site: Site
 
     found = {check.name: check for check in examine("acme", areas=["kernels"])["kernels"].checks}
 
-    assert found["acme/right of aten::mm"].outcome is Outcome.passed
-    assert found["acme/right of aten::mm"].data["ran"] == "the kernel"
-    assert found["acme/wrong of aten::mm"].outcome is Outcome.failed
-    assert found["acme/missing of aten::mm"].why == "it isn't there: install acme-kernels"
+    assert found["acme/right of accelplug::silu_and_mul"].outcome is Outcome.passed
+    assert found["acme/right of accelplug::silu_and_mul"].data["ran"] == "the kernel"
+    assert found["acme/wrong of accelplug::silu_and_mul"].outcome is Outcome.failed
+    assert found["acme/misshapen of accelplug::silu_and_mul"].outcome is Outcome.error, "its fake"
+    assert "shape" in found["acme/misshapen of accelplug::silu_and_mul"].why
+    assert found["acme/missing of accelplug::silu_and_mul"].why == "it isn't there: install acme-kernels"
     assert found["acme/cosh of aten::cosh"].why.startswith("the suite has no call of aten::cosh")

@@ -31,17 +31,22 @@ def main(checkpoint: str, tokens: int) -> None:
 
     cpu = generated()
     model.to(device)
+    accelplug.fallback_report(reset=True)
     eager = generated()
+    report = accelplug.fallback_report(reset=True)
     # With a static cache transformers compiles the decoding step itself, with torch's default backend, on the devices
     # that it has in a list: neuron is there, spyre isn't
     compiling = CompileConfig()
     compiling._compile_all_devices = True
     compiled = generated(cache_implementation="static", compile_config=compiling)
+    in_graphs = accelplug.fallback_report()
     found = {
         "cpu": cpu,
         "eager": eager,
         "compiled": compiled,
         "text": tokenizer.decode(cpu, skip_special_tokens=True),
+        "fell_back": {row.op: row.calls for row in report.rows},
+        "fell_back_in_graphs": {row.op: row.calls for row in in_graphs.rows if row.compiled},
         "graphs": torch._dynamo.utils.counters["accelplug"],
     }
     print(json.dumps(found))

@@ -1,4 +1,5 @@
-"""Greedy tokens for prompts of many lengths, as JSON. Arguments: the model, and more for ``LLM`` as JSON."""
+"""Greedy tokens for prompts of many lengths, as JSON. Arguments: the model, more for ``LLM`` as JSON, and prompts as
+tokens, as JSON, for a model without a tokenizer."""
 
 from __future__ import annotations
 
@@ -24,26 +25,23 @@ SMALL = {
 }
 
 
-def main(model: str, options: str = "{}") -> None:
+def main(model: str, options: str = "{}", tokens: str = "[]") -> None:
     """At most four requests run at once and prompts are cut in chunks, so batches are mixed."""
     from accelplug_vllm.native import counting
     from vllm import LLM, SamplingParams
     from vllm.platforms import current_platform
 
-    llm = LLM(model, **SMALL | json.loads(options))
-    outputs = llm.generate([*PROMPTS], SamplingParams(temperature=0, max_tokens=16), use_tqdm=False)
+    given = [{"prompt_token_ids": prompt} for prompt in json.loads(tokens)]
+    llm = LLM(model, **SMALL | {"skip_tokenizer_init": bool(given)} | json.loads(options))
+    params = SamplingParams(temperature=0, max_tokens=16, detokenize=not given)
+    outputs = llm.generate(given or [*PROMPTS], params, use_tqdm=False)
     runner = llm.llm_engine.model_executor.driver_worker.worker.model_runner
-    model_runs = counting.MODEL.snapshot()
-    compiles = {
-        "warm-up": model_runs.compiles - model_runs.compiles_in_service,
-        "service": model_runs.compiles_in_service,
-    }
+    tensors = [*runner.model.parameters(), *runner.kv_caches]
+    counted = counting.MODEL.snapshot()
     said = {
         "platform": [current_platform._enum.name, current_platform.device_type, current_platform.dispatch_key],
-        "devices": sorted(
-            {str(p.device) for p in runner.model.parameters()} | {str(c.device) for c in runner.kv_caches}
-        ),
-        "compiles": compiles,
+        "devices": sorted({str(tensor.device) for tensor in tensors}),
+        "compiles": [counted.compiles, counted.compiles_in_service],
         "tokens": [list(output.outputs[0].token_ids) for output in outputs],
     }
     print(json.dumps(said))

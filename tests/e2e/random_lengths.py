@@ -29,8 +29,9 @@ def main(folder: str, requests: str, options: str) -> None:
     llm = LLM(folder, **made | json.loads(options))
     before = counting.MODEL.snapshot()
     rng = random.Random(0)
-    prompts = [{"prompt_token_ids": rng.choices(range(512), k=rng.randint(1, 900))} for _ in range(int(requests))]
-    answers = [SamplingParams(temperature=0, max_tokens=rng.randint(1, 24), detokenize=False) for _ in prompts]
+    lengths = [min(1 + int(rng.expovariate(1 / 100)), 900) for _ in range(int(requests))]
+    prompts = [{"prompt_token_ids": rng.choices(range(512), k=length)} for length in lengths]
+    answers = [SamplingParams(temperature=0, max_tokens=rng.randint(1, 8), detokenize=False) for _ in prompts]
     traced: list[object] = []
     with compilations(traced.append):
         outputs = llm.generate(prompts, answers, use_tqdm=False)

@@ -14,6 +14,10 @@ pytestmark = pytest.mark.e2e
 
 PROGRAM = Path(__file__).with_name("device_generation.py")
 
+# Among what the profiles say the CPU runs: rotary angles, the choice of a token, indices.
+FELL_BACK = {"neuron": set(), "spyre": {"aten::cos", "aten::sin", "aten::argmax", "aten::index_select"}}
+FELL_BACK_IN_GRAPHS = {"neuron": set(), "spyre": {"aten::cos", "aten::sin", "aten::embedding"}}
+
 
 @pytest.mark.parametrize("device", ["neuron", "spyre"])
 def test_smollm2_gives_the_cpus_tokens_eagerly_and_compiled(checkpoint: Path, device: str) -> None:
@@ -31,3 +35,6 @@ def test_smollm2_gives_the_cpus_tokens_eagerly_and_compiled(checkpoint: Path, de
     assert found["eager"] == found["cpu"]
     assert found["compiled"] == found["cpu"]
     assert found["graphs"] == {f"graphs compiled for {device}": 1}, "the decoding step"
+    assert FELL_BACK[device] <= found["fell_back"].keys()
+    assert FELL_BACK_IN_GRAPHS[device] <= found["fell_back_in_graphs"].keys()
+    assert bool(found["fell_back"]) is (device == "spyre"), "Neuron's profile runs all of a greedy generation itself"

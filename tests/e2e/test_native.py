@@ -26,13 +26,13 @@ Said = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def generate(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Said]:
-    """Runs the program with these environment variables, in one process, and returns what it says."""
+    """Runs the program with these arguments and environment variables, in one process, and returns what it says."""
     build.library()  # so that no run's time is that of building it
     folder = tmp_path_factory.mktemp("native")
 
-    def run(options: dict[str, Any] | None = None, **environ: str) -> Said:
+    def run(model: Path = checkpoint, *arguments: object, **environ: str) -> Said:
         environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environ}
-        command = [sys.executable, str(PROGRAM), str(checkpoint), json.dumps(options or {})]
+        command = [sys.executable, str(PROGRAM), str(model), *map(json.dumps, arguments)]
         done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-4000:]
         said: Said = json.loads(done.stdout.splitlines()[-1])
@@ -58,11 +58,38 @@ def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Sa
 
 
 @pytest.mark.parametrize("device", ["neuron", "spyre"])
-def test_they_are_the_same_compiled(device: str, generate: Callable[..., Said], on_the_cpu: Said) -> None:
+def test_they_are_the_same_compiled(
+    device: str, checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said
+) -> None:
     compiled = {"accelplug": {"compile": True, "tokens": "16,64,128"}}
-    said = generate({"enforce_eager": False, "additional_config": compiled}, ACCELPLUG_SIMULATE=device)
-    assert said["compiles"] == {"warm-up": 9, "service": 0}, "three sizes of the first, the middle and the last layers"
+    said = generate(checkpoint, {"enforce_eager": False, "additional_config": compiled}, ACCELPLUG_SIMULATE=device)
+    assert said["compiles"] == [9, 0], "three sizes of the first, the middle and the last layers; none in service"
     assert said["tokens"] == on_the_cpu["tokens"]
+
+
+def test_drafts_from_n_grams_change_no_token(checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said) -> None:
+    drafts = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
+    said = generate(checkpoint, {"speculative_config": drafts}, ACCELPLUG_SIMULATE="neuron")
+    assert said["tokens"] == on_the_cpu["tokens"]
+
+
+def test_a_mixture_of_experts_says_what_transformers_says(tmp_path: Path, generate: Callable[..., Said]) -> None:
+    import torch
+    from transformers import MixtralConfig, MixtralForCausalLM
+
+    torch.manual_seed(0)
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32}
+    experts = {"num_local_experts": 4, "num_experts_per_tok": 2, "initializer_range": 0.2}
+    sizes = {"vocab_size": 128, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2}
+    model = MixtralForCausalLM(MixtralConfig(**heads, **experts, **sizes, eos_token_id=None)).eval()
+    model.save_pretrained(tmp_path)
+    prompts = [[1, 5, 9, 20, 33], [*range(40, 80)], [7]]
+    expected = [
+        model.generate(torch.tensor([prompt]), max_new_tokens=16, do_sample=False)[0, len(prompt) :].tolist()
+        for prompt in prompts
+    ]
+    said = generate(tmp_path, {}, prompts, ACCELPLUG_SIMULATE="neuron")
+    assert said["tokens"] == expected
 
 
 def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: Path, tmp_path: Path) -> None:
@@ -76,6 +103,9 @@ def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: P
         question = [{"role": "user", "content": "What is the capital of France?"}]
         answer = client.chat.completions.create(model="model", messages=question, temperature=0)  # type: ignore[arg-type]
         assert "Paris" in (answer.choices[0].message.content or "")
+        colours: Any = {"structured_outputs": {"choice": ["red", "blue"]}}
+        chosen = client.chat.completions.create(model="model", messages=question, extra_body=colours)  # type: ignore[arg-type]
+        assert chosen.choices[0].message.content in ("red", "blue")
         time.sleep(2)  # counts come once a second
         metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
     assert 'accelplug_bucket_hits_total{bucket="16",part="model"}' in metrics

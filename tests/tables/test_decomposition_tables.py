@@ -20,7 +20,7 @@ from torch._inductor.decomposition import select_decomp_table
 import accelplug
 from accelplug import ops, tables
 from accelplug.errors import BackendError, CompileRefusedError
-from accelplug.specs import CompilerSpec, Decompositions
+from accelplug.specs import CompilerSpec, Decompositions, StandIn
 from accelplug.tables import decompositions
 from accelplug.tables.decompositions import Table, build, keyed, lookup
 
@@ -205,7 +205,7 @@ def test_a_device_type_of_several_backends_is_the_live_ones(site: Site) -> None:
 
 def test_the_device_type_that_inductor_sees_can_be_another_one(site: Site) -> None:
     table_backend.install(site, "acme", torch_type="meta")
-    tables.stand_in("meta", lowered_on="cpu")
+    tables.stand_in("meta", StandIn(lowered_on="cpu"))
     assert tables.tables_for("meta").decompositions().lowered_on == "cpu"
     with pytest.raises(accelplug.AccelplugError, match="the tables of meta are built already"):
-        tables.stand_in("meta", lowered_on="meta")
+        tables.stand_in("meta", StandIn(lowered_on="meta"))

@@ -11,6 +11,7 @@ def main(model: str, cases: str) -> None:
     from vllm.config import set_current_vllm_config
     from vllm.engine.arg_utils import EngineArgs
     from vllm.platforms import current_platform
+    from vllm.v1.attention.selector import get_attn_backend
 
     said: list[dict[str, object]] = []
     for options in json.loads(cases):
@@ -22,6 +23,7 @@ def main(model: str, cases: str) -> None:
             continue
         with set_current_vllm_config(config):
             communicator = current_platform.get_device_communicator_cls()
+            attention = get_attn_backend(32, config.model_config.dtype, "auto")
         said.append(
             {
                 "device": str(config.device_config.device),
@@ -35,6 +37,9 @@ def main(model: str, cases: str) -> None:
                 "mode": config.compilation_config.mode.name,
                 "compile_sizes": config.compilation_config.compile_sizes,
                 "communicator": communicator,
+                "kv_layouts": [layout.name for layout in attention.supported_kv_cache_layouts()],
+                "block_sizes": attention.get_supported_kernel_block_sizes(),
+                "head_sizes": [size for size in range(16, 129, 16) if attention.supports_head_size(size)],
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }
         )

@@ -25,7 +25,7 @@ module = "acme_sdk"
 """
 BACKEND = """
 from accelplug.hookspecs import hookimpl
-from accelplug.specs import Capabilities, Constraints, DeviceSpec, Feature, PlatformSpec, Probe
+from accelplug.specs import AttentionSpec, Capabilities, Constraints, DeviceSpec, Feature, PlatformSpec, Probe
 
 def load():
     import acme_sdk
@@ -38,7 +38,8 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_constraints(probe):
-    return Constraints(dtypes=("bool", "uint8", "int32", "float16", "float32"), preferred_dtype="float16")
+    dtypes = ("bool", "uint8", "int32", "float16", "float32")
+    return Constraints(dtypes=dtypes, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl
 def accelplug_capabilities(probe):
@@ -51,6 +52,11 @@ def accelplug_capabilities(probe):
     return Capabilities(cannot=cannot, quantization=("gptq",))
 
 @hookimpl
+def accelplug_attention(attn_type, config):
+    assert config.model_config.max_model_len == 64
+    return AttentionSpec(kv_layout="LBHNC", block_sizes=(16, 64))
+
+@hookimpl
 def accelplug_platform(config):
     return PlatformSpec(communicator="acme_sdk.Ring")
 """
@@ -60,7 +66,8 @@ CASES: dict[str, dict[str, Any]] = {
     "LoRA": {"enable_lora": True},
     "bfloat16": {"dtype": "bfloat16"},
     "quantised": {"quantization": "fp8"},
-    "drafts": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
+    "n-grams": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
+    "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
     "two": {"tensor_parallel_size": 2, "enable_lora": True},
 }
 
@@ -82,7 +89,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         "HF_HUB_OFFLINE": "1",
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
     }
-    command = [sys.executable, str(HERE / "native_configurations.py"), str(model), json.dumps([*CASES.values()])]
+    command = [
+        sys.executable,
+        str(HERE / "native_configurations.py"),
+        str(model),
+        json.dumps([*CASES.values()]).replace("THE MODEL", str(model)),
+    ]
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True)) | {"log": {"text": done.stdout}}
@@ -93,6 +105,13 @@ def test_the_platform_is_the_device(said: dict[str, dict[str, Any]]) -> None:
     assert plain["device"] == "acme"
     assert plain["worker"] == "accelplug_vllm.native.worker.NativeWorker"
     assert plain["communicator"] == "acme_sdk.Ring", "from the vendor's hook"
+
+
+def test_attention_is_shaped_by_the_vendors_hooks(said: dict[str, dict[str, Any]]) -> None:
+    plain = said["plain"]
+    assert plain["kv_layouts"] == ["LBHNC"]
+    assert plain["block_sizes"] == [16, 64]
+    assert plain["head_sizes"] == [32, 64, 96, 128], "from the constraints, as the hook leaves it open"
 
 
 def test_nobody_asks_for_a_dtype_and_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
@@ -112,13 +131,20 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
     [
         ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
         ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
-        ("drafts", "--speculative-config: not on Acme One: vLLM checks drafts with Triton kernels"),
+        (
+            "draft model",
+            "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",
+        ),
     ],
 )
 def test_what_the_device_cannot_do_is_refused_with_flag_reason_and_remedy(
     case: str, error: str, said: dict[str, dict[str, Any]]
 ) -> None:
     assert error in said[case]["error"]
+
+
+def test_drafts_from_n_grams_need_nothing_of_the_device(said: dict[str, dict[str, Any]]) -> None:
+    assert "error" not in said["n-grams"]
 
 
 def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:

@@ -170,5 +170,8 @@ def _index(examined: Subject, rank: int) -> int:
 
 
 def _environment(examined: Subject, rank: int) -> dict[str, str]:
+    """What the backend gives each worker; nothing where they share one device, as there is none to deal out."""
     worker_env = examined.spec.worker_env
-    return worker_env(Worker(rank=rank, local_rank=rank, world_size=RANKS)) if worker_env else {}
+    if worker_env is None or examined.candidate.count < RANKS:
+        return {}
+    return worker_env(Worker(rank=rank, local_rank=rank, world_size=RANKS))

@@ -73,7 +73,7 @@ SEAMS = (
         "steps of few sizes: the V1 runner pads to sizes of CUDA graphs only, and makes its dispatcher itself",
         _says(RUNNER, "GPUModelRunner.__init__", "CudagraphDispatcher(self.vllm_config)"),
     ),
-    Seam("runner.slot_mapping", "the first step: the V1 runner's slot mapping is a Triton kernel", _no_triton),
+    Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",

@@ -125,4 +125,11 @@ def check_attention(backend: Any, selected: Any, asked: Any) -> None:
         )
     reasons = backend.get_class().validate_configuration(**asked._asdict(), device_capability=None)
     if reasons:
-        raise BadInputError(f"the attention of this model can't run on {device.current().title}: {', '.join(reasons)}")
+        here = device.current()
+        spec = here.attention(asked.attn_type)
+        heads = spec.head_sizes or f"multiples of {here.constraints.head_multiple}"
+        blocks = spec.block_sizes or f"multiples of {here.constraints.block_multiple}"
+        raise BadInputError(
+            f"the attention of this model can't run on {here.title}: {', '.join(reasons)} (the model has heads of "
+            f"{asked.head_size} in {asked.dtype}; the device takes head sizes: {heads}, --block-size: {blocks})"
+        )

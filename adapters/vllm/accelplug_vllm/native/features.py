@@ -18,6 +18,7 @@ class Asked:
     """``asks(vllm_config)`` says whether ``flag`` asks for ``feature``; ``remedy`` is what to do where it can't be.
 
     What vLLM does by default nobody need have asked for. It has ``leave_out(vllm_config)`` in the place of a remedy.
+    ``unbuilt`` is why accelplug has no way to do it on a device outside of vLLM's tree, whatever the backend says.
     """
 
     feature: Feature
@@ -25,6 +26,7 @@ class Asked:
     asks: Callable[[Any], bool]
     remedy: str = ""
     leave_out: Callable[[Any], None] | None = None
+    unbuilt: str = ""
 
 
 def _model(config: Any, name: str) -> bool:
@@ -112,6 +114,7 @@ OPTIONS = (
         "--model (it has latent attention, MLA)",
         lambda c: _model(c, "use_mla"),
         "set VLLM_MLA_DISABLE=1 to run it with ordinary attention",
+        unbuilt="accelplug has no latent attention",
     ),
     Asked(
         Feature.sliding_window,
@@ -126,6 +129,13 @@ OPTIONS = (
         "leave it out",
     ),
     Asked(
+        Feature.speculative_decoding,
+        "--speculative-config with another method than ngram",
+        lambda c: c.speculative_config is not None and c.speculative_config.method != "ngram",
+        "use the method ngram",
+        unbuilt="vLLM prepares a draft model's inputs with Triton kernels, which accelplug has not written anew",
+    ),
+    Asked(
         Feature.prefix_caching,
         "--enable-prefix-caching",
         lambda c: c.cache_config.enable_prefix_caching,
@@ -137,15 +147,14 @@ OPTIONS = (
         lambda c: c.scheduler_config.enable_chunked_prefill,
         leave_out=_whole_prefills,
     ),
-    Asked(Feature.sleep, "--enable-sleep-mode", lambda c: _model(c, "enable_sleep_mode"), "leave it out"),
+    Asked(
+        Feature.sleep,
+        "--enable-sleep-mode",
+        lambda c: _model(c, "enable_sleep_mode"),
+        "leave it out",
+        unbuilt="vLLM's sleep mode needs an allocator of CUDA's",
+    ),
 )
-
-# What accelplug itself has no way to do yet on a device that is not in vLLM's tree.
-NOT_BUILT = {
-    Feature.mla: "accelplug has no latent attention for devices outside of vLLM's tree",
-    Feature.speculative_decoding: "vLLM checks drafts with Triton kernels, which the device can't run",
-    Feature.sleep: "vLLM's sleep mode needs an allocator of CUDA's",
-}
 
 
 def check(vllm_config: Any, here: NativeDevice) -> list[str]:
@@ -154,16 +163,19 @@ def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     Raises BadInputError naming every other option that asks for what can't be, why, and what to do.
     """
     cannot = _cannot(here)
-    asked = [option for option in OPTIONS if option.feature in cannot and option.asks(vllm_config)]
-    refused = [option for option in asked if option.leave_out is None]
+    reasons = [(option, cannot.get(option.feature) or option.unbuilt) for option in OPTIONS]
+    asked = [(option, reason) for option, reason in reasons if reason and option.asks(vllm_config)]
+    refused = [
+        f"{option.flag}: not on {here.title}: {reason}; {option.remedy}"
+        for option, reason in asked
+        if option.leave_out is None
+    ]
     if refused:
-        raise BadInputError(
-            "\n".join(f"{o.flag}: not on {here.title}: {cannot[o.feature]}; {o.remedy}" for o in refused)
-        )
-    for option in asked:
+        raise BadInputError("\n".join(refused))
+    for option, _ in asked:
         assert option.leave_out is not None
         option.leave_out(vllm_config)
-    return [f"no {option.feature} ({cannot[option.feature]})" for option in asked]
+    return [f"no {option.feature} ({reason})" for option, reason in asked]
 
 
 def check_request(params: Any, here: NativeDevice) -> None:
@@ -174,11 +186,11 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
-    """Feature to reason: the backend's, and accelplug's own."""
+    """Feature to reason: the backend's, and what several workers would need."""
     alone = ""
     if not here.spec.distributed_backend:
         alone = "its backend names nothing that processes could talk through"
     elif here.spec.worker_env is not None and not here.simulated:
         alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
     several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    return NOT_BUILT | dict.fromkeys(several, alone) | here.capabilities.cannot
+    return dict.fromkeys(several, alone) | here.capabilities.cannot

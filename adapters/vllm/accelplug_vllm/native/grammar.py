@@ -6,6 +6,7 @@ request. It has the same in plain operators, for those who ask; vLLM doesn't.
 
 from __future__ import annotations
 
+import importlib
 import types
 from typing import Any
 
@@ -16,19 +17,15 @@ def install() -> None:
     """Makes vLLM's structured output ask, in this process. See compat: "structured_output"."""
     from vllm.v1.structured_output import utils
 
-    if not isinstance(utils.xgr, _InPlainOperators):
-        utils.xgr = _InPlainOperators(utils.xgr)
+    utils.xgr = _InPlainOperators("xgrammar")
 
 
 class _InPlainOperators(types.ModuleType):
-    """xgrammar, with another default."""
-
-    def __init__(self, xgrammar: Any) -> None:
-        super().__init__("xgrammar")
-        self._xgrammar = xgrammar
+    """xgrammar, with another default; imported when it is first used, as in vLLM."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._xgrammar, name)
+        return getattr(importlib.import_module("xgrammar"), name)
 
     def apply_token_bitmask_inplace(self, logits: torch.Tensor, bitmask: torch.Tensor, **options: Any) -> None:
-        self._xgrammar.apply_token_bitmask_inplace(logits, bitmask, **{"backend": "torch_native", **options})
+        xgrammar = importlib.import_module("xgrammar")
+        xgrammar.apply_token_bitmask_inplace(logits, bitmask, **{"backend": "torch_native", **options})

@@ -15,7 +15,7 @@ from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_b
 
 from accelplug.errors import AccelplugError
 from accelplug_vllm import device_flag, refusal, report, resolution
-from accelplug_vllm.native import configuration, device, features, memory, slots
+from accelplug_vllm.native import configuration, device, features, kernels, memory
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -137,7 +137,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def register_triton_kernel_overrides(cls) -> None:
-        slots.register()
+        kernels.register()
 
     @classmethod
     def get_punica_wrapper(cls) -> str:
