@@ -125,7 +125,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def use_custom_op_collectives(cls) -> bool:
-        return True  # so that a model can be taken apart at them: see `configuration.OPAQUE`
+        """Where models are compiled, so that they can be taken apart there: see `configuration.OPAQUE`."""
+        from vllm.config import CompilationMode, get_current_vllm_config_or_none
+
+        config = get_current_vllm_config_or_none()
+        return config is not None and bool(config.compilation_config.mode == CompilationMode.VLLM_COMPILE)
 
     @classmethod
     def opaque_attention_op(cls) -> bool:
