@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -36,3 +37,29 @@ def test_what_several_workers_count_is_added_up(tmp_path: Path) -> None:
 
 def test_nothing_was_written_and_nothing_is_told(tmp_path: Path) -> None:
     assert counting.told(str(tmp_path)) == []
+
+
+SERVER = """
+import subprocess, sys, time
+from prometheus_client import generate_latest
+from accelplug_vllm import metrics
+metrics.publish()
+worker = "from accelplug_vllm import handoff; import sys; sys.argv.append(handoff.left().counts);" + sys.argv[1]
+started = subprocess.Popen([sys.executable, "-c", worker])
+end = time.monotonic() + 40
+while 'accelplug_bucket_hits_total{bucket="64",part="model"} 1.0' not in (said := generate_latest().decode()):
+    assert time.monotonic() < end, said
+    time.sleep(0.1)
+started.kill()
+print(said)
+"""
+
+
+def test_the_server_shows_what_its_workers_count(tmp_path: Path) -> None:
+    environ = {**os.environ, "ACCELPLUG_SIMULATE": "neuron"}
+    done = subprocess.run(
+        [sys.executable, "-c", SERVER, WORKER], env=environ, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert 'accelplug_bucket_elements_total{kind="padding",part="model"} 14.0' in done.stdout
+    assert 'accelplug_compiles_total{part="model",when="warm-up"} 1.0' in done.stdout
