@@ -43,7 +43,7 @@ def main(model: str, cases: str) -> None:
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }
         )
-    print(json.dumps(said))
+    print(json.dumps(said, default=repr))
 
 
 if __name__ == "__main__":
