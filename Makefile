@@ -4,11 +4,11 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test lint bench clean
+.PHONY: help setup demo serve test test-devices test-upstream lint bench support clean
 
 help: ## print the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
-		printf '  make %-7s %s\n' "$$name" "$$text"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+		printf '  make %-13s %s\n' "$$name" "$$text"; done
 
 setup: ## make the environment, once; quick when there is nothing to do
 	@$(PYTHON) tools/setup_env.py --venv "$(VENV)"
@@ -22,6 +22,15 @@ serve: setup ## the same server, staying up until Ctrl-C
 test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m "not e2e")
 	$(PY) -m pytest
 
+test-devices: setup ## what `make test` has of several devices, and more: data and pipeline parallel, Ray on the CPU; minutes
+	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py
+
+test-upstream: export ACCELPLUG_SIMULATE ?= neuron
+test-upstream: setup ## vLLM's own tests on a simulated device, in 10 minutes; fetches them once, writes docs/upstream.md
+	@mkdir -p build; rm -f build/upstream.json
+	$(PY) -m pytest -q --accelplug-upstream vllm --accelplug-upstream-json build/upstream.json; status=$$?; \
+		$(PY) -m accelplug.testing.summary build/upstream.json docs/upstream.md && exit $$status
+
 lint: setup ## ruff, mypy and the import rules
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -30,6 +39,9 @@ lint: setup ## ruff, mypy and the import rules
 
 bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
 	$(PY) -m benchmarks
+
+support: setup ## run what people do with vLLM on each device (minutes); results in docs/support.md
+	$(PY) -m tools.support
 
 clean: ## remove build outputs and caches; the environment stays
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from accelplug.specs import Candidate, Explanation, FallbackReport, Selection, Verdict
     from accelplug.tables.fallback import fallback, fallback_report
     from accelplug.tables.scope import kernels
+    from accelplug.tracing.recording import trace
 
 __version__ = "0.1.0"
 
@@ -57,6 +58,7 @@ _HOME = {
     "fallback": "accelplug.tables.fallback",
     "fallback_report": "accelplug.tables.fallback",
     "kernels": "accelplug.tables.scope",
+    "trace": "accelplug.tracing.recording",
 }
 
 __all__ = [
@@ -83,6 +85,7 @@ __all__ = [
     "hookimpl",
     "kernels",
     "select",
+    "trace",
 ]
 
 

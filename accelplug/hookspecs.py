@@ -25,7 +25,7 @@ Hooks are called to build tables, never on a path that runs for each operation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pluggy
@@ -118,6 +118,16 @@ def accelplug_attention(attn_type: str, config: Any) -> AttentionSpec:  # type: 
 
     ``attn_type`` is "decoder", "encoder", "encoder_only" or "encoder_decoder" (vLLM's ``AttentionType``), ``config``
     vLLM's ``VllmConfig``. Called once for each kind, before the model is loaded. Left out: PyTorch's operators.
+    """
+
+
+@hookspec
+def accelplug_layers() -> Mapping[str, str | Callable[[type], type]]:  # type: ignore[empty-body]
+    """The layers of vLLM's that the backend replaces, for what kernels can't express: name to replacement.
+
+    A name is that of vLLM's class, ``"SiluAndMul"``. A replacement is a function that is given that class and returns a
+    subclass of it, so that the backend needn't import vLLM; or the qualified name of a subclass. Called once in each
+    worker, before the model is made. Left out: vLLM's layers, and kernels below them.
     """
 
 

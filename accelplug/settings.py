@@ -91,6 +91,10 @@ class Settings(BaseSettings):
         description="Set by accelplug for the processes that a server starts, so that all agree on the device. "
         "Not for people.",
     )
+    placement: str = Field(
+        "",
+        description="Set by accelplug for each of several workers: its ranks and its device. Not for people.",
+    )
 
     @field_validator("device", "backends")
     @classmethod

@@ -8,6 +8,7 @@ from accelplug.buckets.costs import AffineCost, Cost, MeasuredCost
 from accelplug.buckets.grid import Grid
 from accelplug.buckets.guard import NoMoreCompiles, no_more_compiles, running
 from accelplug.buckets.ladder import Ladder
+from accelplug.buckets.marks import marked
 from accelplug.buckets.optimal import optimal_ladder, padding
 from accelplug.buckets.policy import BucketPolicy, default_ladder
 from accelplug.buckets.slicing import Slice, Slicer
@@ -33,6 +34,7 @@ __all__ = [
     "WarmupError",
     "WarmupPlan",
     "default_ladder",
+    "marked",
     "no_more_compiles",
     "optimal_ladder",
     "padding",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.buckets import warmup
 from accelplug.buckets.guard import Mode, NoMoreCompiles, compilations, no_more_compiles, running
+from accelplug.buckets.marks import marked
 from accelplug.buckets.outputs import cut_back
 from accelplug.buckets.spec import Buckets
 from accelplug.buckets.tensors import pad
@@ -96,10 +97,11 @@ class Bucketed:
             if threading.get_ident() == thread:
                 self.usage.compiled(in_service=self._warm)
 
-        with running(self.plan, **sizes), compilations(compiling):
+        bucket = warmup.name([*sizes.values()])
+        with running(self.plan, **sizes), compilations(compiling), marked(self.usage.part, bucket):
             result = self._compiled(*call.args, **call.kwargs)
         if lengths is not sizes:
-            self.usage.hit(warmup.name([*sizes.values()]), math.prod(lengths.values()), math.prod(sizes.values()))
+            self.usage.hit(bucket, math.prod(lengths.values()), math.prod(sizes.values()))
         return cut_back(result, self._buckets.outputs, lengths, sizes)
 
     def _lengths(self, call: inspect.BoundArguments) -> dict[str, int]:

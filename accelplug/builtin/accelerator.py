@@ -84,10 +84,23 @@ class InTree:
     """A plugin for a device that PyTorch has in tree."""
 
     def __init__(
-        self, name: str, title: str, torch_type: str, priority: int, probe: Callable[[Host], Probe], variable: str = ""
+        self,
+        name: str,
+        title: str,
+        torch_type: str,
+        priority: int,
+        probe: Callable[[Host], Probe],
+        variable: str = "",
+        ray_resource: str = "",
     ) -> None:
         self._spec = DeviceSpec(
-            name=name, title=title, torch_type=torch_type, priority=priority, probe=probe, visible_devices=variable
+            name=name,
+            title=title,
+            torch_type=torch_type,
+            priority=priority,
+            probe=probe,
+            visible_devices=variable,
+            ray_resource=ray_resource,
         )
 
     @hookimpl
@@ -95,6 +108,6 @@ class InTree:
         return self._spec
 
 
-rocm = InTree("rocm", "AMD ROCm", "cuda", 230, probe_rocm, "HIP_VISIBLE_DEVICES")
-xpu = InTree("xpu", "Intel XPU", "xpu", 220, probe_xpu, "ZE_AFFINITY_MASK")
+rocm = InTree("rocm", "AMD ROCm", "cuda", 230, probe_rocm, "HIP_VISIBLE_DEVICES", "GPU")
+xpu = InTree("xpu", "Intel XPU", "xpu", 220, probe_xpu, "ZE_AFFINITY_MASK", "GPU")
 mps = InTree("mps", "Apple MPS", "mps", 210, probe_mps)

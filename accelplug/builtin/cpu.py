@@ -28,6 +28,7 @@ def accelplug_device() -> DeviceSpec:
         probe=probe,
         start_method="fork",
         distributed_backend="gloo",
+        ray_resource="CPU",
         vllm_plugins=("pace",),
         ran_on=RanOn.hardware,
     )

@@ -107,5 +107,6 @@ def accelplug_device() -> DeviceSpec:
         probe=probe,
         visible_devices="CUDA_VISIBLE_DEVICES",
         distributed_backend="nccl",
+        ray_resource="GPU",
         ran_on=RanOn.nothing,
     )

@@ -16,8 +16,11 @@ from accelplug.cli import calls, render
 from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.ray_resources import ray_resources
 from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
+from accelplug.cli.top import top
+from accelplug.cli.trace import trace
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
 
@@ -60,6 +63,7 @@ def accelplug_command(
 
 
 app.command()(conform)
+app.command()(ray_resources)
 
 
 @app.command()
@@ -181,6 +185,8 @@ def doctor(
 
 
 app.command()(report)
+app.command(context_settings={"allow_interspersed_args": False})(trace)  # what comes after a script is its own
+app.command()(top)
 
 
 def _examine() -> clinic.Report:

@@ -10,9 +10,12 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from accelplug.cli.failures import Failure
+from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
+from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
+from accelplug.tracing.summary import TraceSummary
 
 OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
@@ -20,6 +23,9 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Report,),
     "conform": (ConformanceReport,),
     "report": (FallbackReport,),
+    "trace": (TraceSummary,),
+    "top": (ServerStatus,),  # with --once
+    "ray-resources": (RayResources,),
 }
 
 

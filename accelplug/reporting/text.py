@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from accelplug.reporting import units
 
 if TYPE_CHECKING:
-    from accelplug.specs import FallbackReport, FallbackRow
+    from accelplug.specs import FallbackReport, FallbackRow, StepTransfers
 
 COLUMNS = ("op", "calls", "bytes", "time", "device", "where", "first called at", "reason")
 NUMBERS = range(1, 4)  # the columns that are aligned to the right
@@ -43,10 +43,25 @@ def facts(report: FallbackReport) -> list[str]:
             f"{units.count(moved.to_host_calls)} to the host ({units.size(moved.to_host_bytes)}), "
             f"{units.count(moved.within_calls)} within ({units.size(moved.within_bytes)})"
         )
+    if report.steps is not None:
+        lines.append(steps(report.steps))
     if report.kernels:
         ran = (f"{kernel.kernel} {units.count(kernel.calls)} of {kernel.op}" for kernel in report.kernels)
         lines.append(f"calls that kernels took, besides: {', '.join(ran)}")
+    lines += [f"{layer}: {', then '.join(runs)}" for layer, runs in report.implementations.items()]
     return [*lines, *report.notes]
+
+
+def steps(moved: StepTransfers) -> str:
+    """What a step copies between host and device, on average."""
+
+    def each(calls: int, size: int) -> str:
+        return f"{calls / moved.steps:.1f} copies ({units.size(round(size / moved.steps))})"
+
+    return (
+        f"a step, of {units.count(moved.steps)}: {each(moved.to_device_calls, moved.to_device_bytes)} to the device, "
+        f"{each(moved.to_host_calls, moved.to_host_bytes)} to the host"
+    )
 
 
 def cells(row: FallbackRow) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ The list is that of the graph after decomposition. It travels with the compiled 
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,13 +45,20 @@ class GraphOps:
         self.ops = tuple(ops)
         self._number: int | None = None  # this process's, from the first run on
 
-    def count(self) -> None:
-        """Counts one run. Raises what the ledger's policy and budgets say of it."""
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Counts one run, inside of which the graph runs. Raises what the ledger's policy and budgets say of it."""
         if not self.ops:
+            yield
             return
         if self._number is None:
             self._number = self._add()
-        torch.ops.accelplug_sim.count_graph.default(self._number)
+        ops = torch.ops.accelplug_sim
+        ops.count_graph.default(self._number)
+        began = ops.began.default()
+        yield
+        if began:
+            ops.graph_ran.default(self._number, began)
 
     def _add(self) -> int:
         numbers = [number for op in self.ops for number in (op.device, op.calls, op.bytes)]

@@ -9,19 +9,25 @@ from typing import Any
 from accelplug.sim import device
 
 
-def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on tensors of the device: they are lent to it, and what it returns is the device's."""
+def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """The function on tensors of the device: they are lent to it, and what it returns is the device's.
+
+    ``name`` is what torch.profiler's timeline calls it.
+    """
 
     @functools.wraps(function)
     def on_device(*args: Any, **kwargs: Any) -> Any:
         import torch
 
         ops = torch.ops.accelplug_sim
+        began = ops.began.default()
         lend = functools.partial(_replaced, replace=ops.host_alias.default)
         result = function(*map(lend, args), **{name: lend(value) for name, value in kwargs.items()})
         index = _index((args, [*kwargs.values()]))
         if index is None:
             index = ops.current_device()
+        if began:
+            ops.kernel_ran.default(name, index, began)
         return _replaced(result, lambda tensor: ops.adopt.default(tensor, index))
 
     return on_device

@@ -26,8 +26,8 @@ class HostCode(CompiledFxGraph):  # type: ignore[misc]
     ops: GraphOps
 
     def __call__(self, inputs: Sequence[Any]) -> list[Any]:
-        self.ops.count()
-        return _run(super().__call__, self.results, inputs)
+        with self.ops.running():
+            return _run(super().__call__, self.results, inputs)
 
 
 def host_code(code: Any, results: Results, ops: GraphOps, example_inputs: Sequence[Any]) -> Any:

@@ -6,7 +6,7 @@ from accelplug.specs.compiler import CompilerSpec
 from accelplug.specs.constraints import Constraints
 from accelplug.specs.decompositions import Decompositions
 from accelplug.specs.device import DeviceSpec, RanOn, Worker
-from accelplug.specs.fallback import Budget, FallbackSource, OpCount, Transfers, Watcher
+from accelplug.specs.fallback import Budget, FallbackSource, OpCount, StepTransfers, Transfers, Watcher
 from accelplug.specs.fallback_report import FallbackReport, FallbackRow
 from accelplug.specs.host import Host
 from accelplug.specs.kernel import Kernel, KernelCount, Level, TensorRule
@@ -45,6 +45,7 @@ __all__ = [
     "Record",
     "Selection",
     "StandIn",
+    "StepTransfers",
     "TensorRule",
     "Transfers",
     "Verdict",

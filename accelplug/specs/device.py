@@ -26,11 +26,16 @@ class RanOn(str, Enum):
 
 
 class Worker(Record):
-    """One process of several that run a model together."""
+    """One process of several that run a model together.
+
+    ``device`` is the place of its device, from 0, among those that the server sees: the local rank, but for the second
+    and further copies of a model on one machine.
+    """
 
     rank: int
     local_rank: int
     world_size: int
+    device: int
 
 
 class DeviceSpec(Record):
@@ -65,9 +70,11 @@ class DeviceSpec(Record):
         ``"cpu:gloo,acme:acmeccl"``; "" where several processes can't work together.
     worker_env
         ``worker_env(worker) -> {variable: value}``: what must be in the environment of a worker process before its SDK
-        is imported. None: nothing.
+        is imported. Asked in the process that starts the worker, whose environment is the user's. A worker for which it
+        sets ``visible_devices`` takes the first device that it sees, any other one its place among them. None: nothing.
     ray_resource
-        The name under which a Ray cluster counts these devices; "" if there is none.
+        The name under which a Ray cluster counts these devices: "CPU", "GPU", another that Ray knows, or one of the
+        vendor's own; "" if there is none.
     masquerades_as
         Names of backends whose PyTorch API this device's SDK answers (an SDK that makes ``torch.cuda`` say yes).
     vllm_plugins

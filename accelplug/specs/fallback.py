@@ -52,6 +52,16 @@ class Transfers(Record):
     within_bytes: int = 0
 
 
+class StepTransfers(Record):
+    """What crossed between host and device in a server's steps: those that computed tokens, its start left out."""
+
+    steps: int = 0
+    to_device_calls: int = 0
+    to_device_bytes: int = 0
+    to_host_calls: int = 0
+    to_host_bytes: int = 0
+
+
 class Budget(Record):
     """How much may fall back: so many calls, or bytes, of all operators that match ``ops`` together.
 

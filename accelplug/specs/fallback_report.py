@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from accelplug.errors import BadInputError
-from accelplug.specs.fallback import Transfers
+from accelplug.specs.fallback import StepTransfers, Transfers
 from accelplug.specs.kernel import KernelCount
 from accelplug.specs.record import Record
 
@@ -57,8 +57,13 @@ class FallbackReport(Record):
         What the device ran itself; None where the SDK doesn't count it.
     kernels
         Those of the device's kernels that ran calls, eagerly; such calls are not among the native ones.
+    implementations
+        What runs the layers and operators of a framework, each in the order in which it is tried:
+        ``{"vllm.ir.rms_norm": ("nki/rms_norm_isa", "native")}``.
     transfers
         Copies between host and device; None where the SDK doesn't count them.
+    steps
+        The part of `transfers` that a server's steps made; None where there were none, or nothing is counted.
     budgets
         Those in force, as they are written in settings.
     notes
@@ -81,7 +86,9 @@ class FallbackReport(Record):
     native_calls: int | None = None
     native_bytes: int | None = None
     kernels: tuple[KernelCount, ...] = ()
+    implementations: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     transfers: Transfers | None = None
+    steps: StepTransfers | None = None
     notes: tuple[str, ...] = ()
 
     @property

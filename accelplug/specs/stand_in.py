@@ -13,12 +13,13 @@ class StandIn(Record):
     """The device type that Inductor sees instead of the device's own, and what turns a graph into one on it.
 
     ``inner_compile`` is an argument of ``torch._inductor.compile_fx.compile_fx``; None where the graph is such already.
-    ``on_host`` turns a function of CPU tensors into one of the device's, without copying them. Where there is one, the
-    references of kernels run in their place; None where the kernels themselves do.
+    ``on_host`` turns a function of CPU tensors into one of the device's, without copying them; it takes the function
+    and its name on a timeline. Where there is one, the references of kernels run in their place; None where the kernels
+    themselves do.
     ``fallbacks`` answers in the place of the backend's hook accelplug_fallbacks; None: the hook does.
     """
 
     lowered_on: str
     inner_compile: Callable[..., Any] | None = None
-    on_host: Callable[[Callable[..., Any]], Callable[..., Any]] | None = None
+    on_host: Callable[[Callable[..., Any], str], Callable[..., Any]] | None = None
     fallbacks: FallbackSource | None = None

@@ -15,7 +15,7 @@ from pathlib import Path
 from accelplug import budgets, settings
 from accelplug.errors import AccelplugError, BadInputError, did_you_mean
 from accelplug.notices import log
-from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
+from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, KernelCount, Transfers
 from accelplug.tables.kernels import KernelTable
 from accelplug.tables.ledger import POLICIES, Ledger, Policy
 
@@ -114,6 +114,20 @@ def totals(*, native: bool) -> dict[tuple[str, str], tuple[int, int]]:
                 key = (count.op, device_type if count.device is None else f"{device_type}:{count.device}")
                 calls, moved = found.get(key, (0, 0))
                 found[key] = (calls + count.calls, moved + (count.bytes or 0))
+    return found
+
+
+def kernel_counts() -> list[tuple[str, KernelCount]]:
+    """The kernels of the live devices that ran calls, eagerly, with the device type."""
+    return [(each.spec.torch_type, count) for each in list(_ledgers.values()) for count in each.kernel_counts()]
+
+
+def transfers() -> dict[str, Transfers]:
+    """The copies of the live devices, by device type. Those whose SDK doesn't count them aren't in here."""
+    found = {}
+    for ledger in list(_ledgers.values()):
+        if ledger.source is not None and ledger.source.transfers is not None:
+            found[ledger.spec.torch_type] = ledger.source.transfers()
     return found
 
 

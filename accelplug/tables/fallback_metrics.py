@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,23 @@ from accelplug.tables import fallback
 if TYPE_CHECKING:
     from prometheus_client.registry import CollectorRegistry
 
+DIRECTIONS = ("to_device", "to_host", "within")  # as the fields of Transfers begin
+
 
 class FallbackCollector:
-    """``accelplug_fallback_calls_total`` and ``_bytes_total`` by operator and device, and the calls that were native.
+    """What fell back, by operator; what the device ran, and which of its kernels; copies, by direction.
 
-    ``device`` is ``"neuron:0"``. It has the counts of its own process, since the last reset of the ledger.
+    ``device`` is ``"neuron:0"``, or the device type where counts are of all indices. They are the counts of this
+    process, since the last reset of the ledger. docs/metrics.md lists them.
     """
 
     def collect(self) -> Iterator[CounterMetricFamily]:
+        yield from self._fallbacks()
+        yield self._native()
+        yield self._kernels()
+        yield from self._transfers()
+
+    def _fallbacks(self) -> Iterator[CounterMetricFamily]:
         calls = CounterMetricFamily(
             "accelplug_fallback_calls", "Calls that fell back from the device to the CPU.", labels=("op", "device")
         )
@@ -28,18 +38,40 @@ class FallbackCollector:
             "Bytes of operands and results that hardware would have moved for them, at most.",
             labels=("op", "device"),
         )
-        native = CounterMetricFamily(
-            "accelplug_native_calls", "Calls of operators that ran on the device.", labels=("device",)
-        )
         for (op, device), (number, size) in fallback.totals(native=False).items():
             calls.add_metric((op, device), number)
             moved.add_metric((op, device), size)
-        by_device: dict[str, int] = {}
+        yield from (calls, moved)
+
+    def _native(self) -> CounterMetricFamily:
+        native = CounterMetricFamily(
+            "accelplug_native_calls", "Calls of operators that ran on the device.", labels=("device",)
+        )
+        by_device: dict[str, int] = defaultdict(int)
         for (_, device), (number, _) in fallback.totals(native=True).items():
-            by_device[device] = by_device.get(device, 0) + number
+            by_device[device] += number
         for device, number in by_device.items():
             native.add_metric((device,), number)
-        yield from (calls, moved, native)
+        return native
+
+    def _kernels(self) -> CounterMetricFamily:
+        labels = ("op", "provider", "kernel", "device")
+        ran = CounterMetricFamily(
+            "accelplug_kernel_calls", "Calls that a kernel of the device's backend ran, eagerly.", labels=labels
+        )
+        for device, count in fallback.kernel_counts():
+            ran.add_metric((count.op, count.kernel.partition("/")[0], count.kernel, device), count.calls)
+        return ran
+
+    def _transfers(self) -> Iterator[CounterMetricFamily]:
+        labels = ("direction", "device")
+        copies = CounterMetricFamily("accelplug_transfers", "Copies to, from and within the device.", labels=labels)
+        moved = CounterMetricFamily("accelplug_transfer_bytes", "Bytes that they moved.", labels=labels)
+        for device, transfers in fallback.transfers().items():
+            for direction in DIRECTIONS:
+                copies.add_metric((direction, device), getattr(transfers, f"{direction}_calls"))
+                moved.add_metric((direction, device), getattr(transfers, f"{direction}_bytes"))
+        yield from (copies, moved)
 
 
 def register(registry: CollectorRegistry) -> FallbackCollector:

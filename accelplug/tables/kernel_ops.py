@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from accelplug.errors import BackendError
@@ -19,6 +20,15 @@ REFUSES = "__refuses"
 
 _library: Any = None  # kept: its operators go when it does
 _defined: set[str] = set()
+
+
+@dataclass
+class Tally:
+    """What became of calls that were chosen for in Python, by `offers`: as `KernelCount`. C++ counts its own."""
+
+    calls: int = 0
+    passed_on: int = 0
+    refused: Counter[predicate.Clause] = field(default_factory=Counter)
 
 
 class KernelOp:
@@ -41,6 +51,7 @@ class KernelOp:
         self.number: int | None = None
         self.unavailable = ""
         self.said: Counter[str] = Counter()  # reasons that its own functions gave for not taking a call
+        self.offered = Tally()
         self.on_host = stand_in.on_host if stand_in else None
         self.when_unavailable: Callable[[], None] = lambda: None  # told once, so that nobody tries it again
         self._function: Callable[..., Any] | None = None
@@ -69,7 +80,7 @@ class KernelOp:
 
     def _load(self) -> None:
         if self.on_host is not None:
-            self._function = self.on_host(self.kernel.reference)
+            self._function = self.on_host(self.kernel.reference, f"{self.kernel.op} ({self.kernel})")
             return
         import torch
 

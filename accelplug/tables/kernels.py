@@ -19,7 +19,7 @@ from accelplug.specs import Kernel, KernelCount, RanOn, StandIn
 from accelplug.tables import dispatch, operators, predicate, scope
 from accelplug.tables.brought import kernels_of, known_names
 from accelplug.tables.fingerprint import described
-from accelplug.tables.kernel_ops import KernelOp
+from accelplug.tables.kernel_ops import KernelOp, Tally
 
 Choice = Callable[..., Any]
 
@@ -148,6 +148,7 @@ class KernelTable:
         """Begins to count anew."""
         for each in self.all:
             each.said.clear()
+            each.offered = Tally()
             if each.number is not None:
                 dispatch.ops().reset_counters(each.number)
 
@@ -181,13 +182,14 @@ def _counted(made: KernelOp) -> KernelCount:
     calls, asked, unsupported, *failed = (
         dispatch.ops().read_counters(made.number) if made.number is not None else [0] * (3 + len(made.clauses))
     )
-    clauses = Counter({str(clause): number for clause, number in zip(made.clauses, failed, strict=True) if number})
+    refused = Counter({clause: number for clause, number in zip(made.clauses, failed, strict=True) if number})
+    refused += made.offered.refused
     return KernelCount(
         op=made.kernel.op,
         kernel=str(made.kernel),
-        calls=calls,
-        refused=dict(clauses),
-        passed_on=asked + unsupported,
+        calls=calls + made.offered.calls,
+        refused={str(clause): number for clause, number in refused.items()},
+        passed_on=asked + unsupported + made.offered.passed_on,
         said=dict(made.said),
         unavailable=made.unavailable,
     )

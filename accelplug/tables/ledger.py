@@ -17,8 +17,9 @@ import accelplug
 from accelplug import call_site
 from accelplug.errors import BadInputError, FallbackRefusedError
 from accelplug.notices import log
-from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource
+from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, KernelCount
 from accelplug.tables import fallback_rows
+from accelplug.tables.steps import Steps
 
 if TYPE_CHECKING:
     from accelplug.tables.kernels import KernelTable
@@ -30,13 +31,16 @@ POLICIES: tuple[Policy, ...] = get_args(Policy)
 class Ledger:
     """The account of one device. ``source`` is None where its SDK has none; ``policy`` is what holds now.
 
-    ``kernels`` are its kernels, None where it brings none.
+    ``kernels`` are its kernels, None where it brings none. A framework's adapter writes down in ``implementations``
+    what runs its layers, and calls ``steps`` around its steps.
     """
 
     def __init__(self, spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable | None = None) -> None:
         self.spec = spec
         self.source = source
         self._kernels = kernels
+        self.implementations: dict[str, tuple[str, ...]] = {}
+        self.steps = Steps(source.transfers if source else None)
         self._lock = threading.RLock()
         self.policy: Policy = "allow"
         self._policies: list[tuple[object, Policy]] = []  # the last one holds
@@ -64,6 +68,10 @@ class Ledger:
                 undo.enter_context(self._timing())
             yield
 
+    def kernel_counts(self) -> list[KernelCount]:
+        """The device's kernels that ran calls, eagerly."""
+        return [count for count in self._kernels.counts() if count.calls] if self._kernels is not None else []
+
     def report(self, reset: bool = False) -> FallbackReport:
         """What fell back since the last reset. ``reset`` begins anew, budgets too."""
         with self._lock:
@@ -85,8 +93,10 @@ class Ledger:
                 rows=fallback_rows.rows(counts, self._sites, self._why),
                 native_calls=native[0],
                 native_bytes=native[1],
-                kernels=tuple(count for count in self._kernels.counts() if count.calls) if self._kernels else (),
+                kernels=tuple(self.kernel_counts()),
+                implementations=self.implementations,
                 transfers=source.transfers() if source and source.transfers else None,
+                steps=self.steps.read(),
                 notes=fallback_rows.notes(self.spec, source, counts, self._timed > 0),
             )
             if reset:
@@ -146,6 +156,7 @@ class Ledger:
             self.source.reset()
         if self._kernels is not None:
             self._kernels.reset_counts()
+        self.steps.reset()
         self._sites.clear()
         self._said.clear()
         self._since = time.monotonic()

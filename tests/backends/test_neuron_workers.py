@@ -9,11 +9,12 @@ from accelplug_neuron.cores import SettingError
 from accelplug.specs import Worker
 
 
-def cores(count: int) -> list[str]:
-    """What `count` workers on this machine find in NEURON_RT_VISIBLE_CORES."""
+def cores(count: int, first: int = 0) -> list[str]:
+    """What `count` workers on this machine find in NEURON_RT_VISIBLE_CORES; the first has device `first`."""
     ask = accelplug_neuron.accelplug_device().worker_env
     assert ask is not None
-    given = [ask(Worker(rank=8 + number, local_rank=number, world_size=16)) for number in range(count)]
+    workers = [Worker(rank=8 + n, local_rank=n, world_size=16, device=first + n) for n in range(count)]
+    given = [ask(worker) for worker in workers]
     assert all(set(env) == {"NEURON_RT_VISIBLE_CORES"} for env in given)
     return [env["NEURON_RT_VISIBLE_CORES"] for env in given]
 
@@ -33,15 +34,23 @@ def test_workers_share_out_the_cores_that_the_user_named(monkeypatch: pytest.Mon
     assert cores(3) == ["4", "5", "9"]
 
 
+def test_the_second_copy_of_a_model_has_the_next_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cores(2, first=2) == ["2", "3"]
+    monkeypatch.setenv("NEURON_RT_VISIBLE_CORES", "4-7")
+    assert cores(2, first=2) == ["6", "7"]
+
+
 def test_more_workers_than_named_cores_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEURON_RT_VISIBLE_CORES", "4-5")
-    with pytest.raises(SettingError, match=r"VISIBLE_CORES='4-5': leaves 2 cores, and none for local rank 2"):
+    with pytest.raises(
+        SettingError, match=r"VISIBLE_CORES='4-5': leaves 2 cores, and none for device 2, counted from 0"
+    ):
         cores(3)
 
 
 def test_more_workers_than_the_number_of_cores_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NEURON_RT_NUM_CORES", "2")
-    with pytest.raises(SettingError, match=r"NUM_CORES='2': leaves no core for local rank 2"):
+    with pytest.raises(SettingError, match=r"NUM_CORES='2': leaves no core for device 2, counted from 0"):
         cores(3)
 
 

@@ -67,7 +67,7 @@ def no_cards(monkeypatch: pytest.MonkeyPatch) -> None:
 def env(rank: int = 1, world_size: int = 2) -> dict[str, str]:
     worker_env = accelplug_spyre.accelplug_device().worker_env
     assert worker_env is not None
-    return worker_env(Worker(rank=rank, local_rank=rank, world_size=world_size))
+    return worker_env(Worker(rank=rank, local_rank=rank, world_size=world_size, device=rank))
 
 
 def test_a_worker_has_its_ranks_before_the_sdk_is_loaded() -> None:

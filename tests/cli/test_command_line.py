@@ -37,7 +37,7 @@ def test_version_is_the_packages(accelplug):
     assert accelplug("--version").stdout == f"accelplug {__version__}\n"
 
 
-@pytest.mark.parametrize("command", [[], ["devices"], ["explain"], ["doctor"], ["conform"]])
+@pytest.mark.parametrize("command", [[], ["devices"], ["explain"], ["doctor"], ["conform"], ["trace"], ["top"]])
 def test_help_has_examples(command):
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -24,19 +25,43 @@ PROGRAM = Path(__file__).with_name("greedy_tokens.py")
 Said = dict[str, Any]
 
 
+# Whose kernels take calls of a float32 model: Spyre's are for float16.
+PROVIDERS = {"neuron": {"nki"}, "spyre": set[str]()}
+NORMS = {
+    "neuron": ["nki/rms_norm_isa", "nki/rms_norm_tile", "neuron/rms_norm", "native"],
+    "spyre": ["spyre/rms_norm", "native"],
+}
+# To the device in a step, on average. One has all of the runner's inputs; others come with prompts of several lengths,
+# and with changes of the batch.
+MOST_COPIES = 3
+
+
+def calls_by_provider(said: Said) -> Counter[str]:
+    calls = Counter[str]()
+    for kernel in said["report"]["kernels"]:
+        calls[kernel["kernel"].partition("/")[0]] += kernel["calls"]
+    return calls
+
+
 @pytest.fixture(scope="module")
 def generate(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Said]:
-    """Runs the program with these arguments and environment variables, in one process, and returns what it says."""
+    """Runs the program with these arguments and environment variables, in one process, and returns what it says.
+
+    Where a device is live, ``report`` is what its ledger has at the end.
+    """
     build.library()  # so that no run's time is that of building it
     folder = tmp_path_factory.mktemp("native")
 
     def run(model: Path = checkpoint, *arguments: object, **environ: str) -> Said:
-        environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", **environ}
+        report = folder / "report.json"
+        report.unlink(missing_ok=True)
+        one_process = {"HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "ACCELPLUG_REPORT": str(report)}
+        environment = {**os.environ, **one_process, **environ}
         command = [sys.executable, str(PROGRAM), str(model), *map(json.dumps, arguments)]
         done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-4000:]
         said: Said = json.loads(done.stdout.splitlines()[-1])
-        return said
+        return {**said, "report": json.loads(report.read_text()) if report.exists() else None}
 
     return run
 
@@ -55,6 +80,33 @@ def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Sa
     assert said["platform"] == ["OOT", device, "PrivateUse1"]
     assert said["devices"] == [f"{device}:0"], "the whole model and its cache are on the device"
     assert said["tokens"] == on_the_cpu["tokens"]
+    assert {*calls_by_provider(said)} == PROVIDERS[device]
+    runs = said["report"]["implementations"]
+    assert runs["vllm.ir.fused_add_rms_norm"] == NORMS[device]
+    assert {"SiluAndMul", "RotaryEmbedding"} <= {*runs}
+    steps = said["report"]["steps"]
+    assert steps["to_host_calls"] == steps["steps"], "only sampled tokens come back"
+    assert steps["to_device_calls"] <= MOST_COPIES * steps["steps"]
+
+
+LAYERS, EXTRA_NORM = 30, 1  # SmolLM2's, with two norms a layer
+
+
+def test_single_layers_on_a_device_beside_a_model_on_the_cpu(
+    checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said
+) -> None:
+    options = {"additional_config": {"accelplug": {"layers_on_device": ["RMSNorm", "SiluAndMul"]}}}
+    said = generate(checkpoint, options, ACCELPLUG_DEVICE="cpu", ACCELPLUG_SIMULATE="neuron")
+    assert said["platform"][:2] == ["CPU", "cpu"]
+    assert said["devices"] == ["cpu", "neuron:0"], "the layers' weights are on the device"
+    assert said["tokens"] == on_the_cpu["tokens"]
+    assert {*said["report"]["implementations"]} == {"RMSNorm", "SiluAndMul"}
+    assert calls_by_provider(said)["nki"] > 0
+    norms = 2 * LAYERS + EXTRA_NORM
+    there = 2 * norms - 1 + LAYERS  # all norms but the first take a residual besides
+    steps = said["report"]["steps"]
+    assert steps["to_device_calls"] == there * steps["steps"]
+    assert steps["to_host_calls"] == there * steps["steps"]
 
 
 @pytest.mark.parametrize("device", ["neuron", "spyre"])

@@ -11,7 +11,16 @@ import pytest
 CHILD = """
 import multiprocessing, os, sys
 
-def child():
+def decided():
+    from accelplug_vllm import resolution
+    resolution.decide()
+
+class Configuration:
+    "As vLLM's own: a process that is started reads it, and that asks for the platform."
+    def __reduce__(self):
+        return decided, ()
+
+def child(configuration):
     from vllm.platforms import current_platform
     from accelplug_vllm import resolution
     print(type(current_platform).__name__, resolution.decide().selection.decided_by, flush=True)
@@ -19,7 +28,7 @@ def child():
 if __name__ == "__main__":
     from accelplug_vllm import handoff
     handoff.leave(handoff.Handoff(device=sys.argv[1], pid=os.getpid()))
-    process = multiprocessing.get_context("spawn").Process(target=child)
+    process = multiprocessing.get_context("spawn").Process(target=child, args=(Configuration(),))
     process.start()
     process.join()
     print("parent", os.getpid(), "child", process.pid, "exit", process.exitcode)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from accelplug_vllm import launch
 
+from accelplug.errors import BadInputError
 from accelplug.specs import Candidate, Host, Verdict
 from tests.vllm.conftest import InstallPlugin
 
@@ -79,3 +80,17 @@ def test_flag_and_variable_that_disagree_are_both_named(monkeypatch: pytest.Monk
     done = serve("some-model", "--device", "cpu")
     assert done.returncode == 2
     assert "--device cpu and ACCELPLUG_DEVICE=cuda" in done.stderr
+
+
+def test_a_folder_for_traces_is_made_and_becomes_vllm_s_options(tmp_path: Path) -> None:
+    assert launch.profiler_options(None) == []
+    options = launch.profiler_options(tmp_path / "new" / "traces")
+    assert (tmp_path / "new" / "traces").is_dir()
+    assert options[:2] == ["--profiler-config.profiler", "torch"]
+    assert options[options.index("--profiler-config.torch_profiler_dir") + 1] == str(tmp_path / "new" / "traces")
+
+
+def test_a_folder_for_traces_that_can_not_be_made_is_an_error_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BadInputError, match=rf"--trace-dir {tmp_path}/file/x can't be made: Not a directory"):
+        launch.profiler_options(tmp_path / "file" / "x")

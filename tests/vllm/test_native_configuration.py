@@ -18,6 +18,7 @@ name = "acme"
 torch_type = "acme"
 devices = 2
 dtypes = ["bool", "uint8", "int8", "int32", "int64", "float16", "float32"]
+casts = { float64 = "float32" }
 [sdk]
 distribution = "acme-sdk"
 version = "1.0"
@@ -39,7 +40,7 @@ def accelplug_device():
 @hookimpl
 def accelplug_constraints(probe):
     dtypes = ("bool", "uint8", "int32", "float16", "float32")
-    return Constraints(dtypes=dtypes, preferred_dtype="float16", head_multiple=32)
+    return Constraints(dtypes=dtypes, casts={"float64": "float32"}, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl
 def accelplug_capabilities(probe):
@@ -66,8 +67,11 @@ CASES: dict[str, dict[str, Any]] = {
     "LoRA": {"enable_lora": True},
     "bfloat16": {"dtype": "bfloat16"},
     "quantised": {"quantization": "fp8"},
+    "ray": {"distributed_executor_backend": "ray"},
     "n-grams": {"speculative_config": {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 3}},
     "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
+    "sleep": {"enable_sleep_mode": True},
+    "narrow cache": {"kv_cache_dtype": "fp8"},
     "two": {"tensor_parallel_size": 2, "enable_lora": True},
 }
 
@@ -131,6 +135,10 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
     [
         ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
         ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
+        ("quantised", "--quantization: not on Acme One: vLLM has no kernels for quantised layers on devices outside"),
+        ("sleep", "--enable-sleep-mode: not on Acme One: vLLM's sleep mode needs an allocator of CUDA's; leave it out"),
+        ("narrow cache", "--kv-cache-dtype: not on Acme One: accelplug's attention keeps keys and values as they are"),
+        ("ray", "--distributed-executor-backend ray: the backend of Acme One does not say under which name Ray counts"),
         (
             "draft model",
             "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",
@@ -150,10 +158,6 @@ def test_drafts_from_n_grams_need_nothing_of_the_device(said: dict[str, dict[str
 def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:
     assert "--tensor-parallel-size" in said["two"]["error"]
     assert "--enable-lora" in said["two"]["error"]
-
-
-def test_a_quantisation_that_the_device_lacks_is_refused(said: dict[str, dict[str, Any]]) -> None:
-    assert "fp8 quantization is currently not supported in acme" in said["quantised"]["error"]
 
 
 def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[str, Any]]) -> None:

@@ -174,4 +174,4 @@ def _environment(examined: Subject, rank: int) -> dict[str, str]:
     worker_env = examined.spec.worker_env
     if worker_env is None or examined.candidate.count < RANKS:
         return {}
-    return worker_env(Worker(rank=rank, local_rank=rank, world_size=RANKS))
+    return worker_env(Worker(rank=rank, local_rank=rank, world_size=RANKS, device=rank))

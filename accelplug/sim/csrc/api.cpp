@@ -13,6 +13,7 @@
 #include "ownership.h"
 #include "registration.h"
 #include "shutdown.h"
+#include "tracing.h"
 #include "transfers.h"
 
 namespace accelplug_sim {
@@ -37,6 +38,7 @@ void init() {
   register_fallbacks(aten, every_namespace);
   register_collectives();
   register_autocast();
+  tracing::register_profiler();
 }
 
 at::Tensor adopt(const at::Tensor& tensor, int64_t device) {
@@ -115,6 +117,14 @@ void define(torch::Library& library) {
   library.def("measure_time(bool on) -> ()", &measure_time);
   library.def("add_graph(str[] ops, int[] numbers, str[] sites) -> int", &graphs::add);
   library.def("count_graph(int number) -> ()", &graphs::count);
+
+  // The timeline: see tracing.h
+  library.def("began() -> int", &tracing::begin);
+  library.def("kernel_ran(str name, int device, int began) -> ()",
+      [](const std::string& name, int64_t device, int64_t began) {
+        tracing::end(began, name, "kernel", static_cast<c10::DeviceIndex>(device), 0);
+      });
+  library.def("graph_ran(int number, int began) -> ()", &graphs::ran);
 
   // Python's part of the account: it gives these kernels, and says so with listen.
   library.def("fallback_noticed(str op, int device, int calls, bool first, str site) -> ()");

@@ -3,6 +3,7 @@
 #include "costs.h"
 #include "faults.h"
 #include "ledger.h"
+#include "tracing.h"
 
 namespace accelplug_sim {
 
@@ -19,6 +20,7 @@ Call::Call(Op& op, c10::DeviceIndex device)
     ledger::check(op, device);
     ledger::count_calls(op, device, counts_);
   }
+  traced_ = tracing::begin();
   costs::launch();
   if (timed_) {
     started_ = Clock::now();
@@ -29,6 +31,7 @@ void Call::finish(int64_t bytes) {
   if (timed_) {
     counts_.nanoseconds.fetch_add(std::chrono::nanoseconds(Clock::now() - started_).count(), std::memory_order_relaxed);
   }
+  tracing::end(traced_, op_.name, native_ ? "native" : "fallback", device_, bytes);
   if (native_) {
     counts_.bytes.fetch_add(bytes, std::memory_order_relaxed);
   } else {

@@ -26,6 +26,7 @@ class Call {
   Counts& counts_;
   bool native_, timed_;
   Clock::time_point started_;
+  int64_t traced_; // when it began, 0 where nobody records
 };
 
 // The fault "wrong answer": puts the first element of a floating-point result off by one.

@@ -1,6 +1,7 @@
 #include "graphs.h"
 
 #include "ledger.h"
+#include "tracing.h"
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
@@ -73,6 +74,20 @@ void count(int64_t number) {
       ledger::count_bytes(*op, device, counts, bytes, site);
     }
   }
+}
+
+void ran(int64_t number, int64_t began) {
+  const auto& entries = graph(number);
+  uint64_t calls = 0, bytes = 0;
+  bool native = true;
+  for (const auto& entry : entries) {
+    calls += entry.calls;
+    bytes += entry.bytes;
+    native = native && entry.op->native.load(std::memory_order_relaxed);
+  }
+  tracing::end(
+      began, "compiled graph " + std::to_string(number) + " (" + std::to_string(calls) + " ops)",
+      native ? "graph" : "graph with fallbacks", entries.front().device, static_cast<int64_t>(bytes));
 }
 
 } // namespace accelplug_sim::graphs

@@ -15,4 +15,7 @@ int64_t add(
 // Counts one run, before it. Throws where an op that the vendor doesn't run is forbidden, or beyond a budget.
 void count(int64_t number);
 
+// One run, which began at `began` (see tracing.h), has ended.
+void ran(int64_t number, int64_t began);
+
 } // namespace accelplug_sim::graphs

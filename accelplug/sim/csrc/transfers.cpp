@@ -5,6 +5,7 @@
 #include "dtypes.h"
 #include "faults.h"
 #include "registration.h"
+#include "tracing.h"
 
 #include <ATen/ops/copy_ops.h>
 
@@ -19,9 +20,14 @@ struct Direction {
 };
 enum { kToDevice, kToHost, kWithin, kDirections };
 std::array<Direction, kDirections> directions;
+constexpr const char* kNames[kDirections] = {"Memcpy HtoD", "Memcpy DtoH", "Memcpy DtoD"}; // as profilers call them
+
+int direction_of(bool from_device, bool to_device) {
+  return !from_device ? kToDevice : to_device ? kWithin : kToHost;
+}
 
 void count_transfer(bool from_device, bool to_device, int64_t bytes) {
-  auto& direction = directions[!from_device ? kToDevice : to_device ? kWithin : kToHost];
+  auto& direction = directions[direction_of(from_device, to_device)];
   direction.calls.fetch_add(1, std::memory_order_relaxed);
   direction.bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (from_device != to_device) {
@@ -46,14 +52,18 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
 
 at::Tensor& copy_into(at::Tensor& to, const at::Tensor& from, bool non_blocking) {
   faults::on_call();
+  const auto began = tracing::begin();
   const bool from_device = from.device().type() == kDevice, to_device = to.device().type() == kDevice;
-  count_transfer(from_device, to_device, static_cast<int64_t>(from.numel() * from.itemsize()));
+  const auto bytes = static_cast<int64_t>(from.numel() * from.itemsize());
+  count_transfer(from_device, to_device, bytes);
   auto target = host_alias(to);
   at::_ops::copy_::redispatch(
       c10::DispatchKeySet(c10::DispatchKey::CPU), target, host_alias(from), non_blocking);
   if (to_device) {
     dtypes::narrow(target);
   }
+  const auto device = (to_device ? to : from).device().index();
+  tracing::end(began, kNames[direction_of(from_device, to_device)], "transfer", device, bytes);
   return to;
 }
 

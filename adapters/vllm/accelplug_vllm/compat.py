@@ -5,10 +5,12 @@ The tests run every probe against the installed vLLM. A seam that isn't needed a
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,6 +20,17 @@ class Seam:
     name: str
     feature: str
     still_needed: Callable[[], bool]
+
+
+@contextlib.contextmanager
+def replaced(module: Any, name: str, value: object) -> Iterator[None]:
+    """Another value for a name of a module of vLLM's, for the block."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
 
 
 def _says(module: str, owner: str, text: str) -> Callable[[], bool]:
@@ -46,6 +59,7 @@ def _sizes_unset() -> bool:
 
 WORKER = "vllm.v1.worker.gpu_worker"
 RUNNER = "vllm.v1.worker.gpu_model_runner"
+RAY = "vllm.v1.executor.ray_executor_v2"
 
 SEAMS = (
     Seam(
@@ -64,6 +78,11 @@ SEAMS = (
         _says("vllm.model_executor.warmup.kernel_warmup", "kernel_warmup", "minimax_m3_msa_warmup"),
     ),
     Seam(
+        "worker.profiler",
+        "recording a timeline: upstream's workers refuse the profiler on devices that aren't in its tree",
+        _says("vllm.profiler.wrapper", "validate_worker_profiler_config", "Unsupported profiler device type"),
+    ),
+    Seam(
         "runner.streams",
         "async scheduling: the V1 runner makes torch.cuda's streams and events",
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
@@ -73,7 +92,17 @@ SEAMS = (
         "steps of few sizes: the V1 runner pads to sizes of CUDA graphs only, and makes its dispatcher itself",
         _says(RUNNER, "GPUModelRunner.__init__", "CudagraphDispatcher(self.vllm_config)"),
     ),
+    Seam(
+        "runner.inputs",
+        "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
+        _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
+    ),
     Seam("kernels", "the first step, and speculative decoding: they are Triton kernels in the V1 runner", _no_triton),
+    Seam(
+        "lora.base_model",
+        "LoRA: tokens without an adapter, which would get the last slot's",
+        _says("vllm.lora.ops.torch_ops.lora_ops", "bgmv_shrink", "lora_b_weights[lora_indices_tensor]"),
+    ),
     Seam(
         "experts",
         "mixtures of experts: upstream sets up no kernel for platforms from outside",
@@ -107,6 +136,32 @@ SEAMS = (
         _says(
             "vllm.compilation.piecewise_backend", "PiecewiseBackend.to_bytes", 'hasattr(entry.runnable, "serialize")'
         ),
+    ),
+    Seam(
+        "processes.environment",
+        "an environment of each worker's own: what vLLM has for that is for CPUs only",
+        _says(
+            "vllm.utils.ompmultiprocessing", "OMPProcessManager.configure_omp_envs", "if not current_platform.is_cpu()"
+        ),
+    ),
+    Seam(
+        "groups.device",
+        "workers that see one device each: vLLM's groups are on the device of the local rank",
+        _says(
+            "vllm.distributed.parallel_state",
+            "GroupCoordinator.__init__",
+            'f"{current_platform.device_name}:{self.device_index}"',
+        ),
+    ),
+    Seam(
+        "ray.ids",
+        "Ray on the CPU and on devices that Ray knows by a number only: vLLM asks it for their ids",
+        _says(RAY, "RayWorkerProc.get_node_and_physical_gpu_ids", "get_accelerator_ids()[device_key]"),
+    ),
+    Seam(
+        "ray.environment",
+        "an environment of each Ray worker's own: vLLM makes one for all",
+        _says(RAY, "RayExecutorV2._init_executor", "runtime_env = self._build_runtime_env()"),
     ),
     Seam("args.device", "--device and LLM(device=...)", _takes_no_device),
 )

@@ -12,7 +12,7 @@ import typer
 from accelplug import settings
 from accelplug.cli.options import complete_device
 from accelplug.doctor.packages import entry_points
-from accelplug.errors import AccelplugError
+from accelplug.errors import AccelplugError, BadInputError
 from accelplug.plugins import discover
 from accelplug.selection import choose, require
 from accelplug.specs import Candidate, Host
@@ -25,6 +25,10 @@ def serve(
     device: Annotated[
         str, typer.Option(help="auto, a device, or devices in order of preference.", autocompletion=complete_device)
     ] = "auto",
+    trace_dir: Annotated[
+        Path | None,
+        typer.Option(help="Let `accelplug trace` record this server, into this folder.", metavar="DIR"),
+    ] = None,
 ) -> None:
     """Serve a model with vLLM on the chosen device. All other options are vLLM's (`vllm serve --help`).
 
@@ -33,6 +37,8 @@ def serve(
         accelplug serve Qwen/Qwen3-0.6B
 
         accelplug serve Qwen/Qwen3-0.6B --device cuda --port 8001
+
+        accelplug serve Qwen/Qwen3-0.6B --trace-dir traces
     """
     request.refuse_disagreement(device)
     chosen = require(choose(settings.read(), device, request.FLAG))
@@ -45,7 +51,26 @@ def serve(
     script = Path(sys.executable).with_name("vllm")
     if script.exists():
         command = [sys.executable, str(script)]
-    os.execve(sys.executable, [*command, "serve", model, "--device", device, *context.args], environment)
+    arguments = [*profiler_options(trace_dir), *context.args]
+    os.execve(sys.executable, [*command, "serve", model, "--device", device, *arguments], environment)
+
+
+def profiler_options(folder: Path | None) -> list[str]:
+    """vLLM's options for recording into ``folder``, which is made: without Python's functions, whose number would drown
+    what is looked for, and without the tables that vLLM would print. Raises BadInputError where it can't be made."""
+    if folder is None:
+        return []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(f"--trace-dir {folder} can't be made: {error.strerror}") from None
+    chosen = {
+        "profiler": "torch",
+        "torch_profiler_dir": str(folder.absolute()),
+        "torch_profiler_with_stack": "false",
+        "torch_profiler_dump_cuda_time_total": "false",
+    }
+    return [part for name, value in chosen.items() for part in (f"--profiler-config.{name}", value)]
 
 
 def environment_for(chosen: Candidate, host: Host) -> dict[str, str]:

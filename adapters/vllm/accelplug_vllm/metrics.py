@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-import atexit
 import functools
 import multiprocessing
-import shutil
-import tempfile
+from typing import Any
 
 from accelplug import __version__
-from accelplug.buckets import Collector
-from accelplug_vllm import handoff, native, resolution
-from accelplug_vllm.native import counting
+from accelplug_vllm import resolution
 
 FIRST_API_SERVER = "ApiServer_0"  # the name vLLM gives the process
+
+
+def publish_profiler(config: Any) -> None:
+    """Says where a server that can record writes its traces, so that ``accelplug trace`` finds them.
+
+    ``config`` is vLLM's ProfilerConfig; one for another profiler than torch's says nothing.
+    """
+    if multiprocessing.parent_process() is None and config.profiler == "torch":
+        _publish_profiler(config.torch_profiler_dir)
+
+
+@functools.cache
+def _publish_profiler(directory: str) -> None:
+    from prometheus_client import Gauge
+
+    Gauge(
+        "accelplug_profiler_info",
+        "Where this server's processes write what torch.profiler records; always 1.",
+        ("directory",),
+        multiprocess_mode="max",
+    ).labels(directory).set(1)
 
 
 def publish() -> None:
@@ -54,21 +71,3 @@ def _publish() -> None:
     for candidate in selection.candidates:
         verdicts.labels(candidate.name, candidate.verdict.value).inc()
         seconds.labels(candidate.name).set(candidate.probe_ms / 1e3)
-    if multiprocessing.parent_process() is None and (decision.platform or "").startswith(native.__name__):
-        _collect_counts()
-
-
-def _collect_counts() -> None:
-    """Makes a folder for the workers, which this process starts later, to write to. Metrics are read from it.
-
-    With several API servers there is none: prometheus_client then adds up files of its own and asks no collector.
-    """
-    from prometheus_client import REGISTRY
-
-    left = handoff.left()
-    if left is None:
-        return
-    folder = tempfile.mkdtemp(prefix="accelplug-counts-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    handoff.leave(left.model_copy(update={"counts": folder}))
-    Collector(lambda: counting.told(folder), REGISTRY)

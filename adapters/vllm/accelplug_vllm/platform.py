@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import cpu_defaults, device_flag, report, resolution
+from accelplug_vllm import cpu_defaults, device_flag, executors, metrics, refusal, report, resolution
 from accelplug_vllm.builds import IN_TREE
 
 if TYPE_CHECKING:
@@ -41,11 +41,34 @@ def delegate(name: str) -> type:
             decision = resolution.decide()
             before = vllm_config.parallel_config.distributed_executor_backend
             super().check_and_update_config(vllm_config)
-            applied = cpu_defaults.apply(vllm_config, before) if name == "cpu" else []
-            report.at_start(decision, applied)
+            applied: list[str] = []
+            if name == "cpu":
+                applied = cpu_defaults.apply(vllm_config, before)
+                _check_executor(cls, vllm_config)
+            metrics.publish_profiler(vllm_config.profiler_config)
+            report.at_start(decision, applied, _layers_on_device(vllm_config, name))
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"
     return AccelplugPlatform
+
+
+def _check_executor(platform: Any, vllm_config: VllmConfig) -> None:
+    """In-tree vLLM has no workers of Ray's on the CPU."""
+    spec = resolution.chosen().spec
+    platform.ray_device_key = spec.ray_resource
+    try:
+        executors.check(vllm_config.parallel_config, spec)
+    except AccelplugError as error:
+        refusal.stop(error)
+
+
+def _layers_on_device(vllm_config: VllmConfig, name: str) -> list[str]:
+    from accelplug_vllm.layers import host
+
+    try:
+        return host.apply(vllm_config, name)
+    except AccelplugError as error:
+        refusal.stop(error)
 
 
 def in_tree(name: str) -> Any:

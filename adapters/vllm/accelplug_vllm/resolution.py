@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from accelplug import settings, show
 from accelplug.errors import AccelplugError
-from accelplug.plugins import running_backend
+from accelplug.plugins import Backend, discover, running_backend
 from accelplug.selection import AUTO, choose, require
-from accelplug.specs import Host, Selection
+from accelplug.specs import Candidate, DeviceSpec, Host, Selection
 from accelplug_vllm import arbitration, builds, handoff, request
 
 log = logging.getLogger("vllm.accelplug")
@@ -32,6 +32,16 @@ class Decision:
     stands_aside_for: str = ""
     silenced: tuple[str, ...] = ()
     error: AccelplugError | None = None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The device that this process uses: what chose it, what its probe said, its backend and what that says of it."""
+
+    selection: Selection
+    candidate: Candidate
+    backend: Backend
+    spec: DeviceSpec
 
 
 class ReentrantResolutionError(AccelplugError):
@@ -86,6 +96,18 @@ def decide() -> Decision:
     delegate = builds.delegate(chosen)
     platform = f"accelplug_vllm.platform.{delegate}" if delegate else f"accelplug_vllm.native.platform.{chosen.name}"
     return Decision(selection, platform, silenced=silenced)
+
+
+def chosen() -> Chosen:
+    """The chosen device. Raises the error with which `decide` refused, where it did."""
+    decision = decide()
+    if decision.error is not None or decision.selection is None:
+        raise decision.error or RuntimeError("accelplug chose no device in this process")
+    candidate = require(decision.selection)
+    values = settings.read().values
+    (backend,) = [b for b in discover(values.backends, values.simulate) if b.name == candidate.name]
+    assert backend.spec is not None, "what is usable has a record"
+    return Chosen(decision.selection, candidate, backend, backend.spec)
 
 
 def _settings(parent: handoff.Handoff | None) -> settings.Sourced:

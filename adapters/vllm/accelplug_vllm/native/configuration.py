@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelplug.errors import BadInputError
-from accelplug_vllm.native import device, features, options, shapes
+from accelplug_vllm import executors
+from accelplug_vllm.native import device, features, options, processes, shapes
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -61,6 +62,8 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
         check_dtype(vllm_config.model_config.dtype, here)
     notes = _make_static(vllm_config, here)
     parallel = vllm_config.parallel_config
+    executors.check(parallel, here.spec)
+    processes.install()
     if parallel.worker_cls == "auto":
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from accelplug import settings
 from accelplug.activation import activate
-from accelplug.plugins import Backend, ask, discover
-from accelplug.selection import require
+from accelplug.plugins import Backend, ask
 from accelplug.specs import (
     AttentionSpec,
     Candidate,
@@ -62,6 +61,10 @@ class NativeDevice:
         """The vendor's own parts, for vLLM's configuration ``config``."""
         return ask(self._backend, "accelplug_platform", PlatformSpec, config=config) or PlatformSpec()
 
+    def layers(self) -> Mapping[str, str | Callable[[type], type]]:
+        """The vendor's own layers, by the names of vLLM's; the hook is asked at each call."""
+        return ask(self._backend, "accelplug_layers", Mapping) or {}  # type: ignore[type-abstract]
+
     def holds(self, dtype: torch.dtype) -> bool:
         """Whether tensors of this dtype can be on the device."""
         return self.constraints.holds(str(dtype).removeprefix("torch."))
@@ -73,12 +76,6 @@ def current() -> NativeDevice:
 
     Raises ActivationError where it can't be made live, BackendError where a hook of its backend fails.
     """
-    decision = resolution.decide()
-    if decision.error is not None or decision.selection is None:
-        raise decision.error or RuntimeError("accelplug chose no device in this process")
-    candidate = require(decision.selection)
-    values = settings.read().values
-    (backend,) = [b for b in discover(values.backends, values.simulate) if b.name == candidate.name]
-    assert backend.spec is not None, "what is usable has a record"
-    activate(backend.spec, decision.selection)
-    return NativeDevice(backend, backend.spec, candidate)
+    chosen = resolution.chosen()
+    activate(chosen.spec, chosen.selection)
+    return NativeDevice(chosen.backend, chosen.spec, chosen.candidate)

@@ -59,10 +59,11 @@ def expand(given: Given) -> None:
 
 def recover(given: Given) -> None:
     """``sample_recovered_tokens_kernel``: the token to say instead of a rejected one."""
-    target, output = given["target_probs_ptr"], given["output_token_ids_ptr"]
+    # A kernel sees no shapes: vLLM gives drafts, and with them the output, as [tokens] or as [tokens, 1].
+    target, output = given["target_probs_ptr"], given["output_token_ids_ptr"].view(-1)
     drafts = _drafts(given["cu_num_draft_tokens_ptr"], output.shape[0])
     if given["NO_DRAFT_PROBS"]:
-        drafted = given["draft_token_ids_ptr"].clamp(min=0).long()[:, None]
+        drafted = given["draft_token_ids_ptr"].view(-1, 1).clamp(min=0).long()
         left = target.scatter(1, drafted, 0.0)
     else:
         left = (target - given["draft_probs_ptr"]).clamp(min=0)

@@ -64,11 +64,15 @@ def route(
 @functools.cache
 def register() -> None:
     """Gives vLLM this for its router and experts, in this process. See compat: "experts" and "experts.router"."""
+    from vllm.model_executor.custom_op import op_registry_oot
     from vllm.model_executor.layers.fused_moe.router import fused_topk_router
     from vllm.model_executor.layers.fused_moe.unquantized_fused_moe_method import UnquantizedFusedMoEMethod
 
     fused_topk_router.vllm_topk_softmax = functools.partial(route, functools.partial(torch.softmax, dim=-1))
     fused_topk_router.vllm_topk_sigmoid = functools.partial(route, torch.sigmoid)
+
+    if UnquantizedFusedMoEMethod.__name__ in op_registry_oot:
+        return  # the vendor's own
 
     @UnquantizedFusedMoEMethod.register_oot(name=UnquantizedFusedMoEMethod.__name__)
     class NativeExperts(UnquantizedFusedMoEMethod):  # type: ignore[misc]

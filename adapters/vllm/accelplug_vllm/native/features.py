@@ -12,16 +12,21 @@ from accelplug.specs import Feature
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
 
+CACHE_DTYPES = ("auto", "float16", "bfloat16")
+WHOLE_CACHE = "accelplug's attention keeps a request's whole KV cache on one device"
+
 
 @dataclass(frozen=True)
 class Asked:
     """``asks(vllm_config)`` says whether ``flag`` asks for ``feature``; ``remedy`` is what to do where it can't be.
 
     What vLLM does by default nobody need have asked for. It has ``leave_out(vllm_config)`` in the place of a remedy.
-    ``unbuilt`` is why accelplug has no way to do it on a device outside of vLLM's tree, whatever the backend says.
+    ``unbuilt`` is why accelplug has no way to do it on a device outside of vLLM's tree, whatever the backend says;
+    without it, what is asked for would be left out without a word, or fail in the middle of a request.
+    ``feature`` is None where a backend has no word for it.
     """
 
-    feature: Feature
+    feature: Feature | None
     flag: str
     asks: Callable[[Any], bool]
     remedy: str = ""
@@ -84,6 +89,14 @@ OPTIONS = (
         "--quantization",
         lambda c: _model(c, "quantization"),
         "use a checkpoint that is not quantised",
+        unbuilt="vLLM has no kernels for quantised layers on devices outside of its tree, and accelplug brings none",
+    ),
+    Asked(
+        None,
+        "--kv-cache-dtype",
+        lambda c: c.cache_config.cache_dtype not in CACHE_DTYPES,
+        f"give one of {', '.join(CACHE_DTYPES)}",
+        unbuilt="accelplug's attention keeps keys and values as they are",
     ),
     Asked(
         Feature.pooling,
@@ -115,6 +128,13 @@ OPTIONS = (
         lambda c: _model(c, "use_mla"),
         "set VLLM_MLA_DISABLE=1 to run it with ordinary attention",
         unbuilt="accelplug has no latent attention",
+    ),
+    Asked(
+        None,
+        "--model (it has state-space layers)",
+        lambda c: _model(c, "is_hybrid") or _model(c, "is_attention_free"),
+        "use a model with attention layers only",
+        unbuilt="vLLM computes them with Triton kernels, which accelplug has not written anew",
     ),
     Asked(
         Feature.sliding_window,
@@ -154,6 +174,34 @@ OPTIONS = (
         "leave it out",
         unbuilt="vLLM's sleep mode needs an allocator of CUDA's",
     ),
+    Asked(
+        None,
+        "--decode-context-parallel-size",
+        lambda c: c.parallel_config.decode_context_parallel_size > 1,
+        "leave it at 1",
+        unbuilt=WHOLE_CACHE,
+    ),
+    Asked(
+        None,
+        "--prefill-context-parallel-size",
+        lambda c: c.parallel_config.prefill_context_parallel_size > 1,
+        "leave it at 1",
+        unbuilt=WHOLE_CACHE,
+    ),
+    Asked(
+        None,
+        "--enable-dbo",
+        lambda c: c.parallel_config.enable_dbo,
+        "leave it out",
+        unbuilt="vLLM overlaps two batches with CUDA's streams",
+    ),
+    Asked(
+        None,
+        "--enable-eplb",
+        lambda c: c.parallel_config.enable_eplb,
+        "leave it out",
+        unbuilt="accelplug's experts stay on the device that they were loaded to",
+    ),
 )
 
 
@@ -163,7 +211,7 @@ def check(vllm_config: Any, here: NativeDevice) -> list[str]:
     Raises BadInputError naming every other option that asks for what can't be, why, and what to do.
     """
     cannot = _cannot(here)
-    reasons = [(option, cannot.get(option.feature) or option.unbuilt) for option in OPTIONS]
+    reasons = [(option, (option.feature and cannot.get(option.feature)) or option.unbuilt) for option in OPTIONS]
     asked = [(option, reason) for option, reason in reasons if reason and option.asks(vllm_config)]
     refused = [
         f"{option.flag}: not on {here.title}: {reason}; {option.remedy}"
@@ -186,11 +234,11 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
-    """Feature to reason: the backend's, and what several workers would need."""
-    alone = ""
+    """Feature to reason: the backend's, and what several workers, or drafts, would need."""
+    cannot: dict[Feature, str] = {}
     if not here.spec.distributed_backend:
-        alone = "its backend names nothing that processes could talk through"
-    elif here.spec.worker_env is not None and not here.simulated:
-        alone = "accelplug does not yet set what each of several vLLM workers needs in its environment"
-    several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel) if alone else ()
-    return dict.fromkeys(several, alone) | here.capabilities.cannot
+        several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel)
+        cannot |= dict.fromkeys(several, "its backend names nothing that processes could talk through")
+    if not here.constraints.holds("float64"):
+        cannot[Feature.speculative_decoding] = "vLLM draws float64 numbers to check drafts, and the device holds none"
+    return cannot | here.capabilities.cannot

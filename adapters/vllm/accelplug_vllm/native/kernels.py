@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -21,8 +22,9 @@ REPLACED: dict[str, Callable[[Given], None]] = {
 }
 
 
+@functools.cache
 def register() -> None:
-    """Does that in this process. vLLM calls this in each worker, before anything is launched. See compat: "kernels"."""
+    """Does that in this process, once. vLLM calls it in each worker, before the first launch. See compat: "kernels"."""
     from vllm.triton_utils.dispatcher import register_kernels
 
     register_kernels({name: _Launched(name, function) for name, function in REPLACED.items()})

@@ -1,4 +1,4 @@
-"""What a person may say about static shapes: ``--additional-config '{"accelplug": {...}}'``."""
+"""What a person may say to accelplug through vLLM: ``--additional-config '{"accelplug": {...}}'``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY = "accelplug"
 
 
 class Options(Record):
-    """For devices with static shapes. `reference` makes docs/reference/vllm-options.md of it."""
+    """Each key, with what it means. `reference` makes docs/reference/vllm-options.md of it."""
 
     tokens: str = Field(
         "",
@@ -40,6 +40,11 @@ class Options(Record):
         "error",
         description="What happens where a graph would have to be compiled in service: the step fails, or it is "
         "compiled, logged and counted.",
+    )
+    layers_on_device: tuple[str, ...] = Field(
+        (),
+        description="vLLM's layers, by class, that run on a device while the rest of the model stays on the CPU: "
+        "`RMSNorm`. With `--device cpu`.",
     )
 
     @field_validator("tokens", "sequences", mode="before")
@@ -73,12 +78,12 @@ def reference() -> str:
     for name, schema in Options.model_json_schema()["properties"].items():
         allowed = " or ".join(f'`"{value}"`' for value in schema.get("enum", ())) or ALLOWED[schema["type"]]
         default = schema["default"]
-        shown = "empty" if default == "" else f"`{str(default).lower()}`"
+        shown = f"`{str(default).lower()}`" if default not in ("", []) else "empty"
         rows.append(f"| `{name}` | {shown} | {allowed} | {schema['description']} |")
     return "\n".join(rows)
 
 
-ALLOWED = {"string": "sizes", "boolean": "`true` or `false`"}
+ALLOWED = {"string": "sizes", "array": "a list of names", "boolean": "`true` or `false`"}
 
 
 def _complaint(problem: Any) -> str:

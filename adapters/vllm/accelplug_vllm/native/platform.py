@@ -14,16 +14,19 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, refusal, report, resolution
+from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm.layers import fused, host, ir
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
+    from vllm.config.kernel import IrOpPriorityConfig
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
 COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
+PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
 
 
@@ -47,8 +50,6 @@ def _made(here: device.NativeDevice) -> type:
         ray_device_key = here.spec.ray_resource
 
     AccelplugNativePlatform.supported_quantization = list(here.capabilities.quantization or ())
-    if here.spec.visible_devices:
-        AccelplugNativePlatform.device_control_env_var = here.spec.visible_devices
     return AccelplugNativePlatform
 
 
@@ -57,6 +58,8 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     _enum = PlatformEnum.OOT
     dispatch_key = "PrivateUse1"
+    # `device_control_env_var` stays unset: vLLM, which reads no ranges ("0-3"), then counts the visible devices from 0,
+    # and the backend's `worker_env` turns such a number into what the vendor calls the device.
     simple_compile_backend = "eager"  # of small functions; Inductor has no code for the device
 
     @property
@@ -89,9 +92,20 @@ class NativePlatform(Platform):  # type: ignore[misc]
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
         try:
             notes = configuration.check_and_update(vllm_config, device.current())
+            host.apply(vllm_config, device.current().name)
         except AccelplugError as error:
             refusal.stop(error)
-        report.at_start(resolution.decide(), notes=notes)
+        worker_metrics.receive()
+        metrics.publish_profiler(vllm_config.profiler_config)
+        report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
+
+    @classmethod
+    def verify_quantization(cls, quant: str) -> None:
+        """`features` refuses what the device lacks, with the flag and what to do, and with all else that it lacks."""
+
+    def is_sleep_mode_available(self) -> bool:
+        """As for quantisation: vLLM's own refusal would come first, and names no flag."""
+        return True
 
     @classmethod
     def validate_request(cls, processed_inputs: Any, params: Any) -> None:
@@ -140,12 +154,20 @@ class NativePlatform(Platform):  # type: ignore[misc]
         """vLLM's own kernels are for other devices."""
 
     @classmethod
+    def import_ir_kernels(cls) -> None:
+        ir.register(cls.device_type)
+
+    @classmethod
+    def get_default_ir_op_priority(cls, vllm_config: VllmConfig) -> IrOpPriorityConfig:
+        return ir.priorities(cls.device_type, vllm_config)
+
+    @classmethod
     def register_triton_kernel_overrides(cls) -> None:
         kernels.register()
 
     @classmethod
     def get_punica_wrapper(cls) -> str:
-        return "vllm.lora.punica_wrapper.punica_cpu.PunicaWrapperCPU"  # torch operators only, for any device
+        return PUNICA
 
     # The device
 

@@ -30,9 +30,10 @@ def of(vllm_config: Any, here: NativeDevice) -> Shapes | None:
     """
     options, constraints = read(vllm_config.additional_config), here.constraints
     if not constraints.static_shapes:
-        if options.model_fields_set:
+        said = options.model_fields_set - {"layers_on_device"}
+        if said:
             raise BadInputError(
-                f"{FLAG} {KEY}: {', '.join(sorted(options.model_fields_set))}: {here.title} takes any shape, so there "
+                f"{FLAG} {KEY}: {', '.join(sorted(said))}: {here.title} takes any shape, so there "
                 "is nothing to set; leave it out"
             )
         return None

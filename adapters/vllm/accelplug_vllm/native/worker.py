@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import logging
 from typing import Any
@@ -10,21 +11,44 @@ from typing import Any
 import torch
 from vllm.config import CompilationMode
 from vllm.platforms import current_platform
-from vllm.platforms.interface import set_assigned_physical_gpu_ids
 from vllm.utils.mem_utils import MemorySnapshot
 from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
 from accelplug.buckets import Ladder, WarmupPlan, warmup
-from accelplug_vllm import handoff
-from accelplug_vllm.native import counting, device, experts, grammar, graphs, memory, options, padding, shapes, streams
+from accelplug.tables import fallback
+from accelplug.tables.fallback_metrics import FallbackCollector
+from accelplug_vllm import placement, worker_metrics
+from accelplug_vllm.compat import replaced
+from accelplug_vllm.layers import ir, replacing
+from accelplug_vllm.native import (
+    counting,
+    device,
+    experts,
+    grammar,
+    graphs,
+    groups,
+    memory,
+    options,
+    packing,
+    padding,
+    profiling,
+    shapes,
+    streams,
+)
+from accelplug_vllm.stepping import CountsSteps
 
 log = logging.getLogger("vllm.accelplug")
 
 
-class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
-    """Overrides what `accelplug_vllm.compat` lists for the worker, and nothing else."""
+class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+    """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """As upstream's, which refuses to profile on a device that it doesn't know. See compat: "worker.profiler"."""
+        profiling.allow(device.current().torch_type)
+        super().__init__(*args, **kwargs)
 
     def init_device(self) -> None:
         """As upstream's, which refuses every device but cuda. See compat: "worker.init_device"."""
@@ -39,6 +63,8 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
             self.local_rank,
             current_platform.dist_backend,
         )
+        groups.put_on(self.device)
+        groups.check_all_reduce(here, self.device, self.model_config.dtype)
         set_random_seed(self.model_config.seed)
         gc.collect()
         torch.accelerator.empty_cache()
@@ -49,19 +75,26 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
             workers = self.parallel_config.local_world_size
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
         streams.install(here.torch_type)
+        self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
         experts.register()
         grammar.install()
+        _publish_counts()
         self._shapes = shapes.of(self.vllm_config, here)
         self._init_workspace_and_model_runner()
+        packing.install(self.model_runner)
         if self._shapes is not None:
             padding.pad_steps(self.model_runner, self._shapes)
-            left = handoff.left()
-            if left is not None and left.counts and self.rank == 0:  # the others run the same steps
-                counting.tell(left.counts)
+            if self.rank == 0:  # the others run the same steps
+                counting.publish()
 
     def load_model(self, **given: Any) -> None:
-        """As upstream's. Logits are not part of what vLLM compiles and pads; here they are padded too."""
+        """As upstream's; writes down what runs the model's layers.
+
+        Logits are not part of what vLLM compiles and pads; on static shapes they are padded too.
+        """
         super().load_model(**given)
+        used = replacing.in_use(self._layers, self.model_runner.model.modules())
+        fallback.live().implementations.update(ir.chosen() | used)
         if self._shapes is not None:
             padding.pad_logits(self.model_runner.model, self._shapes)
 
@@ -74,12 +107,9 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         return super().execute_model(scheduler_output)
 
     def _index(self, here: device.NativeDevice) -> int:
-        """The n-th worker takes the n-th device that PyTorch sees, or of those that vLLM gave this replica."""
-        index = int(self.local_rank)
-        ids = self.parallel_config.assigned_physical_gpu_ids
-        if ids is not None:
-            set_assigned_physical_gpu_ids(ids)
-            index = int(current_platform.logical_device_id_to_visible_device_id(index))
+        """Of this worker's device among those that it sees. One in EngineCore's process (``uni``) was told nothing."""
+        told = placement.received()
+        index = told.index if told else placement.device_of(self.parallel_config, int(self.local_rank))
         count = torch.accelerator.device_count()
         if index >= count:
             raise RuntimeError(
@@ -102,8 +132,8 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         if self._shapes is not None and compilation.mode == CompilationMode.VLLM_COMPILE:
             self._compile(self._shapes.tokens)
         with (
-            _replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None),
-            _replaced(compilation, "compile_sizes", []),
+            replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None),
+            replaced(compilation, "compile_sizes", []),
         ):
             return super().compile_or_warm_up_model()
 
@@ -123,11 +153,7 @@ class NativeWorker(gpu_worker.Worker):  # type: ignore[misc]
         made.warmed_up(tokens, said.after_warm_up)
 
 
-@contextlib.contextmanager
-def _replaced(module: Any, name: str, value: object) -> Any:
-    before = getattr(module, name)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        setattr(module, name, before)
+@functools.cache
+def _publish_counts() -> None:
+    """What ran on the device and what fell back, once for each process, however many workers it makes."""
+    worker_metrics.add(FallbackCollector())

@@ -109,8 +109,9 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
         dtype = torch.get_default_dtype()
         key_bytes = self.num_kv_heads * 2 * head_size * dtype.itemsize
         self.most_keys = here.attention(attn_type).workspace_bytes // key_bytes
-        longest = config.model_config.max_model_len
-        tokens = min(config.scheduler_config.max_num_batched_tokens, longest)
+        tokens = config.scheduler_config.max_num_batched_tokens
+        longest = config.model_config.max_model_len if config.model_config else tokens  # without, a layer on its own
+        tokens = min(tokens, longest)
         self._reserve = max(self.most_keys, longest) * key_bytes + tokens * longest * dtype.itemsize
 
     def do_kv_cache_update(

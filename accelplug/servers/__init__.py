@@ -1,0 +1,1 @@
+"""Running servers, seen from outside: over HTTP, with nothing of vLLM's imported."""

@@ -1,0 +1,91 @@
+"""The pytest plugin: its options, and the process that the tests run in.
+
+That process is another pytest, with the project's folder as its root and without the settings, the conftest files and
+the imports of the one that was asked. `session` is what this plugin does in there.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from accelplug.errors import AccelplugError
+
+# In seconds, where pytest-timeout is installed: a test that hangs would keep the others from being counted.
+LONGEST_TEST = 300
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("accelplug", "a project's own tests on an accelplug device")
+    group.addoption(
+        "--accelplug-upstream",
+        metavar="PROJECT",
+        help="run tests of this project (vllm) on the active device; paths and -k then choose among its tests",
+    )
+    group.addoption(
+        "--accelplug-upstream-select",
+        metavar="GROUP",
+        action="append",
+        default=[],
+        help="only this group of the project's selection; may be given again",
+    )
+    group.addoption("--accelplug-upstream-json", metavar="FILE", help="write the report to this file")
+    group.addoption("--accelplug-upstream-root", help="of use to accelplug only: the project's folder, in its process")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """Starts the other pytest, and ends as it does."""
+    project = config.getoption("accelplug_upstream")
+    if project is None or config.getoption("accelplug_upstream_root") is not None:
+        return None
+    try:
+        return _run(config, project)
+    except AccelplugError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    """In the process of the tests: the device is live and imports are retargeted before the project's conftest."""
+    options = early_config.known_args_namespace
+    if options.accelplug_upstream_root is None:
+        return
+    from accelplug.testing.session import UpstreamSession
+
+    try:
+        session = UpstreamSession.start(
+            options.accelplug_upstream, Path(options.accelplug_upstream_root), options.accelplug_upstream_select
+        )
+    except AccelplugError as error:
+        raise pytest.UsageError(str(error)) from None
+    early_config.pluginmanager.register(session, "accelplug_upstream_session")
+
+
+def _run(config: pytest.Config, project: str) -> int:
+    from accelplug.testing.selection import read
+    from accelplug.testing.upstream import find
+
+    upstream = find(project)
+    chosen = read(upstream.selection).only(config.getoption("accelplug_upstream_select"))
+    root = upstream.fetch()
+    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+    command += ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}", f"--accelplug-upstream-root={root}"]
+    command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
+    command += ["-W", "ignore::pytest.PytestUnknownMarkWarning"]
+    if config.pluginmanager.hasplugin("timeout"):
+        command += [f"--timeout={LONGEST_TEST}"]
+    if report := config.getoption("accelplug_upstream_json"):
+        command += [f"--accelplug-upstream-json={Path(report).absolute()}"]
+    if not config.known_args_namespace.file_or_dir:
+        command += [path for group in chosen.groups for path in group.paths]
+    environment = {**os.environ, **upstream.environment()}
+    ended = subprocess.run(command, cwd=root, env=environment, check=False).returncode
+    if ended < 0:
+        raise AccelplugError(f"the tests' process was ended by {signal.Signals(-ended).name}; -v says in which test")
+    return ended

@@ -1,0 +1,69 @@
+"""vLLM's own tests, for ``pytest --accelplug-upstream vllm``: where they come from, which run, on which models.
+
+accelplug's part (`accelplug.testing`) runs them and knows nothing of vLLM. ``selection.yaml`` is the list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+
+from packaging.version import Version
+
+from accelplug.errors import BadInputError
+from accelplug.specs import Host
+from accelplug.testing import Target, Upstream
+from accelplug_vllm.checks.installed import INSTALL, distribution
+from accelplug_vllm.upstream import hub, sdist
+
+
+def upstream() -> Upstream:
+    """Entry point ``accelplug.upstream_tests: vllm``. Raises BadInputError where a package is missing."""
+    found = distribution(Host())
+    if found is None:
+        raise BadInputError(f"vLLM is not installed here: {INSTALL}")
+    if find_spec("tblib") is None:
+        raise BadInputError("vLLM's tests import the package tblib: pip install 'accelplug[upstream]'")
+    version = Version(found.version).public  # the CPU wheel's has a suffix, which the sources' has not
+    return Upstream(
+        title="vLLM",
+        version=version,
+        selection=Path(__file__).with_name("selection.yaml"),
+        fetch=lambda: sdist.fetch(version),
+        environment=environment,
+        prepare=prepare,
+    )
+
+
+def environment() -> Mapping[str, str]:
+    """Offline, with the models of `hub`; nothing is sent anywhere."""
+    return {
+        "HF_HOME": str(hub.home()),
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+    }
+
+
+def prepare() -> Target:
+    """vLLM resolves its platform, and with it the device becomes live; then what a worker does when it starts."""
+    from vllm.platforms import current_platform
+
+    from accelplug_vllm import resolution
+
+    decision = resolution.decide()
+    if decision.platform.startswith("accelplug_vllm.native."):
+        from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
+
+        from accelplug_vllm.native import device, experts, grammar, platform, streams
+
+        streams.install(current_platform.device_type)
+        experts.register()
+        grammar.install()
+        current_platform.register_triton_kernel_overrides()
+        register_backend(AttentionBackendEnum.CUSTOM, device.current().attention().backend or platform.ATTENTION)
+    selection = decision.selection
+    chosen = next((c for c in selection.candidates if c.name == selection.chosen), None) if selection else None
+    return Target(device=current_platform.device_type, simulated=bool(chosen and chosen.simulated))

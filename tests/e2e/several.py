@@ -1,0 +1,79 @@
+"""Runs ``several_devices.py``, for the tests of several devices."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+PROGRAM = Path(__file__).with_name("several_devices.py")
+MARK = "SEVERAL_DEVICES_TEST"
+
+
+def generate(model: Path, environ: dict[str, str], **options: Any) -> dict[str, Any]:
+    """What the program says, run with the engine in its own process; and that no process of it is left."""
+    mark = uuid.uuid4().hex
+    own = {"HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "RAY_ADDRESS": "local", MARK: mark}
+    command = [sys.executable, str(PROGRAM), str(model), json.dumps(options)]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **own, **environ},
+        cwd=PROGRAM.parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    assert left(mark) == []
+    lines = [line for line in done.stdout.splitlines() if line.startswith('{"tokens"')]
+    said: dict[str, Any] = json.loads(lines[-1])
+    return said
+
+
+def left(mark: str) -> list[str]:
+    """The command lines of processes that have the mark in their environment, and keep it for some seconds."""
+    deadline = time.monotonic() + 15
+    while marked(mark) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return [command for command, _ in marked(mark)]
+
+
+def marked(mark: str) -> list[tuple[str, dict[str, str]]]:
+    """Command line and environment of the processes with this mark in it, but those that only wait to be reaped."""
+    found = [_process(folder) for folder in Path("/proc").glob("[0-9]*")]
+    return [(command, environ) for command, environ in found if command and environ.get(MARK) == mark]
+
+
+def _process(folder: Path) -> tuple[str, dict[str, str]]:
+    """Nothing for a process that has ended, or is another user's."""
+    try:
+        variables = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
+        command = (folder / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
+    except OSError:
+        return "", {}
+    return command, dict(variable.partition("=")[::2] for variable in variables)
+
+
+def tiny_llama(folder: Path) -> Path:
+    """A random Llama with 4 heads of 32 and 2 KV heads, and no tokenizer."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(0)
+    config = LlamaConfig(
+        vocab_size=128,
+        hidden_size=128,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=256,
+        initializer_range=0.2,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    return folder
