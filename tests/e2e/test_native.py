@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable
@@ -108,6 +109,16 @@ def test_single_layers_on_a_device_beside_a_model_on_the_cpu(
     assert steps["to_host_calls"] == there * steps["steps"]
 
 
+@pytest.mark.parametrize("device", ["neuron", "spyre"])
+def test_they_are_the_same_compiled(
+    device: str, checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said
+) -> None:
+    compiled = {"accelplug": {"compile": True, "tokens": "16,64,128"}}
+    said = generate(checkpoint, {"enforce_eager": False, "additional_config": compiled}, ACCELPLUG_SIMULATE=device)
+    assert said["compiles"] == [9, 0], "three sizes of the first, the middle and the last layers; none in service"
+    assert said["tokens"] == on_the_cpu["tokens"]
+
+
 def test_drafts_from_n_grams_change_no_token(checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said) -> None:
     drafts = {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 3, "prompt_lookup_min": 1}
     said = generate(checkpoint, {"speculative_config": drafts}, ACCELPLUG_SIMULATE="neuron")
@@ -147,7 +158,11 @@ def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: P
         colours: Any = {"structured_outputs": {"choice": ["red", "blue"]}}
         chosen = client.chat.completions.create(model="model", messages=question, extra_body=colours)  # type: ignore[arg-type]
         assert chosen.choices[0].message.content in ("red", "blue")
+        time.sleep(2)  # counts come once a second
         metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    assert 'accelplug_bucket_hits_total{bucket="16",part="model"}' in metrics
+    assert 'accelplug_bucket_elements_total{kind="padding",part="model"}' in metrics
+    assert 'accelplug_compiles_total{part="model",when="service"} 0.0' in metrics
     assert 'device="neuron"' in metrics
     assert 'simulated="true"' in metrics
     said = [line for line in log.read_text().splitlines() if "native mode on neuron" in line]

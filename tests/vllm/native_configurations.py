@@ -32,6 +32,10 @@ def main(model: str, cases: str) -> None:
                 "prefix_caching": config.cache_config.enable_prefix_caching,
                 "chunked_prefill": config.scheduler_config.enable_chunked_prefill,
                 "tokens": config.scheduler_config.max_num_batched_tokens,
+                "sequences": config.scheduler_config.max_num_seqs,
+                "scheduler": config.scheduler_config.scheduler_cls,
+                "mode": config.compilation_config.mode.name,
+                "compile_sizes": config.compilation_config.compile_sizes,
                 "communicator": communicator,
                 "kv_layouts": [layout.name for layout in attention.supported_kv_cache_layouts()],
                 "block_sizes": attention.get_supported_kernel_block_sizes(),
@@ -39,7 +43,7 @@ def main(model: str, cases: str) -> None:
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }
         )
-    print(json.dumps(said))
+    print(json.dumps(said, default=repr))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import random
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import torch
 from accelplug_vllm.native.attention import cache, step
 from accelplug_vllm.native.attention.compute import Rules
-from accelplug_vllm.native.attention.pieces import divide
+from accelplug_vllm.native.attention.pieces import Padding, divide
+
+from accelplug.buckets import Ladder
 
 BLOCK = 8
 SIZE = 16
@@ -33,6 +37,7 @@ class Case:
     layout: str = "LBNHC"
     most_keys: int = 1 << 20
     rounded_to: int = 1
+    rows: int = 1
 
 
 def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -65,7 +70,7 @@ def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
         case.dtype,
         BLOCK,
         case.most_keys,
-        lambda length: -(-length // case.rounded_to) * case.rounded_to,
+        Padding(*(functools.partial(rounded, to=to) for to in (case.rows, case.rounded_to, case.rounded_to))),
     )
     output = torch.empty_like(query)
     flat = [torch.cat(x) for x in (keys, values)] if not case.cached else [None, None]
@@ -76,6 +81,10 @@ def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
         for row, (q, k, v) in enumerate(zip(query.split(widths.tolist()), keys, values, strict=True))
     ]
     return output, torch.cat(expected)
+
+
+def rounded(length: int, to: int) -> int:
+    return -(-length // to) * to
 
 
 def paged(case: Case, lengths: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
@@ -166,6 +175,30 @@ def test_the_cache_lies_as_the_device_wants_it(layout: str) -> None:
 def test_padding_to_fixed_lengths_changes_nothing(rounded_to: int) -> None:
     check(Case(rounded_to=rounded_to))
     check(Case(rounded_to=rounded_to, window=5, rules=Rules(0.3, 2.0, SLOPES, SINKS)))
+
+
+@pytest.mark.parametrize("rows", [2, 8])
+def test_padding_to_a_fixed_number_of_requests_changes_nothing(rows: int) -> None:
+    check(Case(rows=rows))
+    check(Case(rows=rows, rounded_to=16, causal=(True, False, True, True, False), window=5))
+    check(Case(((7, 7), (1, 1), (12, 12)), cached=False, causal=False, rows=rows))
+    check(Case(((1, 9), (0, 4), (5, 30), (0, 0)), rows=rows))
+
+
+def test_all_pieces_of_all_batches_have_one_of_few_shapes() -> None:
+    """What runs in each layer depends on a piece's shape alone, so a device sees no other shapes than these."""
+    rng, requests, lengths = random.Random(0), Ladder((1, 2, 4, 8)), Ladder((16, 64, 256))
+    padding = Padding(requests.choose, lambda n: n if n == 1 else lengths.choose(n), lengths.choose)
+    there_are = set(itertools.product(requests.sizes, (1, *lengths.sizes), lengths.sizes))
+    seen = set()
+    for _ in range(300):
+        keys = [rng.randint(1, 256) for _ in range(rng.randint(1, 8))]
+        widths = [rng.choice((1, rng.randint(1, n))) for n in keys]
+        for piece in divide(widths, keys, 1 << 10, padding):
+            assert piece.rows >= piece.requests
+            seen.add((piece.rows, piece.queries, piece.keys))
+    assert len(seen) > 10
+    assert seen <= there_are
 
 
 @pytest.mark.parametrize("most_keys", [1, 64, 100])

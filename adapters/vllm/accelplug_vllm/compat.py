@@ -88,6 +88,11 @@ SEAMS = (
         _says(RUNNER, "GPUModelRunner.__init__", "torch.cuda.Stream()"),
     ),
     Seam(
+        "runner.padding",
+        "steps of few sizes: the V1 runner pads to sizes of CUDA graphs only, and makes its dispatcher itself",
+        _says(RUNNER, "GPUModelRunner.__init__", "CudagraphDispatcher(self.vllm_config)"),
+    ),
+    Seam(
         "runner.inputs",
         "a step's inputs in one transfer: the V1 runner copies each of its buffers by itself",
         _says(RUNNER, "GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
@@ -123,6 +128,14 @@ SEAMS = (
         "config.compile_sizes",
         "compiling: None, as it is without static graphs, fails an assertion of vLLM's",
         _sizes_unset,
+    ),
+    Seam(
+        "compile.store",
+        "compiling: vLLM's store of whole compiled models leaves out graphs that can't be serialised, and misses them "
+        "when it is read",
+        _says(
+            "vllm.compilation.piecewise_backend", "PiecewiseBackend.to_bytes", 'hasattr(entry.runnable, "serialize")'
+        ),
     ),
     Seam(
         "processes.environment",

@@ -13,21 +13,37 @@ import torch
 
 from accelplug.errors import BadInputError
 from accelplug_vllm import executors
-from accelplug_vllm.native import device, features, processes
+from accelplug_vllm.native import device, features, options, processes, shapes
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
 
 WORKER = "accelplug_vllm.native.worker.NativeWorker"
+SCHEDULER = "accelplug_vllm.native.scheduler.SlicingScheduler"
+ASYNC_SCHEDULER = "accelplug_vllm.native.scheduler.AsyncSlicingScheduler"
+DYNAMO_BACKEND = "accelplug"
+
+# Operators of vLLM's, besides attention, that its models call and no compiler of a device knows.
+OPAQUE = (
+    *("vllm::unified_kv_cache_update", "vllm::unified_mla_kv_cache_update"),
+    *("vllm::all_reduce", "vllm::all_gather", "vllm::reduce_scatter"),
+    *("vllm::moe_forward", "vllm::moe_forward_shared"),
+)
 
 
 def apply_defaults(vllm_config: VllmConfig) -> None:
-    """What has to be set before vLLM decides how it compiles: by default not at all, so far."""
+    """What has to be set before vLLM decides how it compiles: by default not at all, so far.
+
+    Raises BadInputError for options that are none.
+    """
     from vllm.config import CompilationMode
 
     compilation = vllm_config.compilation_config
     if compilation.mode is None:
-        compilation.mode = CompilationMode.NONE
+        compiled = options.read(vllm_config.additional_config).compile
+        compilation.mode = CompilationMode.VLLM_COMPILE if compiled else CompilationMode.NONE
+    if compilation.mode in (CompilationMode.STOCK_TORCH_COMPILE, CompilationMode.DYNAMO_TRACE_ONCE):
+        compilation.backend = DYNAMO_BACKEND  # these take one of Dynamo's, not a class of vLLM's
     if compilation.compile_sizes is None:
         compilation.compile_sizes = []  # vLLM sets it for static graphs only, and asserts that it is set
     # Fusions whose passes exist for CUDA and XPU only; vLLM would name a class that it has not defined.
@@ -44,6 +60,7 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
     left_out = features.check(vllm_config, here)
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
+    notes = _make_static(vllm_config, here)
     parallel = vllm_config.parallel_config
     executors.check(parallel, here.spec)
     processes.install()
@@ -51,7 +68,44 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
     own = "" if parallel.worker_cls == WORKER else f" with the worker {parallel.worker_cls}"
-    return [f"native mode on {here.torch_type}{own}", *left_out]
+    return [f"native mode on {here.torch_type}{own}", *left_out, *notes]
+
+
+def _make_static(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str]:
+    """Sizes, scheduler and compiler for a device with static shapes; says which sizes."""
+    from vllm.config import CompilationMode
+
+    made, compilation = shapes.of(vllm_config, here), vllm_config.compilation_config
+    compiled = compilation.mode == CompilationMode.VLLM_COMPILE
+    if made is None:
+        if compiled:
+            raise BadInputError(
+                f"-cc.mode={compilation.mode.value}: accelplug compiles vLLM's models for devices with static shapes, "
+                f"and {here.title} takes any; give --enforce-eager"
+            )
+        return []
+    shapes.bound(vllm_config, made)
+    scheduler = vllm_config.scheduler_config
+    if scheduler.scheduler_cls is None and _may_slice(vllm_config):
+        scheduler.scheduler_cls = ASYNC_SCHEDULER if scheduler.async_scheduling else SCHEDULER
+    if compiled:
+        compilation.compile_sizes = sorted(made.tokens.sizes, reverse=True)
+        if compilation.splitting_ops is None:
+            compilation.splitting_ops = [*compilation._attention_ops, *OPAQUE]
+        # vLLM's own store of compiled models wants graphs that can be serialised. See compat: "compile.store"
+        os.environ["VLLM_USE_AOT_COMPILE"] = "0"
+    return [f"steps are padded to {made.tokens} tokens"]
+
+
+def _may_slice(vllm_config: VllmConfig) -> bool:
+    """Whether a prompt can be cut anywhere, and people want it to."""
+    scheduler, model = vllm_config.scheduler_config, vllm_config.model_config
+    return bool(
+        options.read(vllm_config.additional_config).slicing
+        and scheduler.enable_chunked_prefill
+        and not scheduler.disable_chunked_mm_input
+        and not (model and model.is_encoder_decoder)
+    )
 
 
 def check_dtype(dtype: torch.dtype, here: device.NativeDevice) -> None:

@@ -69,13 +69,6 @@ class NativeDevice:
         """Whether tensors of this dtype can be on the device."""
         return self.constraints.holds(str(dtype).removeprefix("torch."))
 
-    def padded_length(self, length: int) -> int:
-        """The length that a dimension of this many is padded to: itself, but for devices with static shapes."""
-        if not self.constraints.static_shapes or length <= 1:
-            return length
-        fitting = [bucket for bucket in self.constraints.buckets if bucket >= length]
-        return min(fitting, default=1 << (length - 1).bit_length())
-
 
 @functools.cache
 def current() -> NativeDevice:

@@ -57,7 +57,7 @@ OPTIONS = (
         Feature.eager,
         "--enforce-eager, and accelplug's default so far",
         _op_by_op,
-        "use the vendor's own vLLM plug-in where there is one",
+        """leave it out, and give --additional-config '{"accelplug": {"compile": true}}'""",
     ),
     Asked(
         Feature.tensor_parallel,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
+COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
 PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
@@ -82,7 +83,10 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def apply_config_platform_defaults(cls, vllm_config: VllmConfig) -> None:
-        configuration.apply_defaults(vllm_config)
+        try:
+            configuration.apply_defaults(vllm_config)
+        except AccelplugError as error:
+            refusal.stop(error)
 
     @classmethod
     def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
@@ -128,6 +132,18 @@ class NativePlatform(Platform):  # type: ignore[misc]
         register_backend(AttentionBackendEnum.CUSTOM, path)
         configuration.check_attention(AttentionBackendEnum.CUSTOM, selected_backend, attn_selector_config)
         return path
+
+    @classmethod
+    def get_compile_backend(cls) -> str:
+        return COMPILER
+
+    @classmethod
+    def use_custom_op_collectives(cls) -> bool:
+        """Where models are compiled, so that they can be taken apart there: see `configuration.OPAQUE`."""
+        from vllm.config import CompilationMode, get_current_vllm_config_or_none
+
+        config = get_current_vllm_config_or_none()
+        return config is not None and bool(config.compilation_config.mode == CompilationMode.VLLM_COMPILE)
 
     @classmethod
     def opaque_attention_op(cls) -> bool:

@@ -5,22 +5,41 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import logging
 from typing import Any
 
 import torch
+from vllm.config import CompilationMode
 from vllm.platforms import current_platform
 from vllm.utils.mem_utils import MemorySnapshot
 from vllm.utils.torch_utils import set_random_seed
 from vllm.v1.worker import gpu_worker
 from vllm.v1.worker.utils import request_memory
 
+from accelplug.buckets import Ladder, WarmupPlan, warmup
 from accelplug.tables import fallback
 from accelplug.tables.fallback_metrics import FallbackCollector
 from accelplug_vllm import placement, worker_metrics
 from accelplug_vllm.compat import replaced
 from accelplug_vllm.layers import ir, replacing
-from accelplug_vllm.native import device, experts, grammar, groups, memory, packing, profiling, streams
+from accelplug_vllm.native import (
+    counting,
+    device,
+    experts,
+    grammar,
+    graphs,
+    groups,
+    memory,
+    options,
+    packing,
+    padding,
+    profiling,
+    shapes,
+    streams,
+)
 from accelplug_vllm.stepping import CountsSteps
+
+log = logging.getLogger("vllm.accelplug")
 
 
 class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
@@ -60,14 +79,32 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
         experts.register()
         grammar.install()
         _publish_counts()
+        self._shapes = shapes.of(self.vllm_config, here)
         self._init_workspace_and_model_runner()
         packing.install(self.model_runner)
+        if self._shapes is not None:
+            padding.pad_steps(self.model_runner, self._shapes)
+            if self.rank == 0:  # the others run the same steps
+                counting.publish()
 
     def load_model(self, **given: Any) -> None:
-        """As upstream's; writes down what runs the model's layers."""
+        """As upstream's; writes down what runs the model's layers.
+
+        Logits are not part of what vLLM compiles and pads; on static shapes they are padded too.
+        """
         super().load_model(**given)
         used = replacing.in_use(self._layers, self.model_runner.model.modules())
         fallback.live().implementations.update(ir.chosen() | used)
+        if self._shapes is not None:
+            padding.pad_logits(self.model_runner.model, self._shapes)
+
+    def execute_model(self, scheduler_output: Any) -> Any:
+        """As upstream's, and counted."""
+        tokens = scheduler_output.total_num_scheduled_tokens
+        if self._shapes is not None and tokens:
+            size = self._shapes.tokens.choose(tokens)
+            counting.MODEL.hit(str(size), tokens, size)
+        return super().execute_model(scheduler_output)
 
     def _index(self, here: device.NativeDevice) -> int:
         """Of this worker's device among those that it sees. One in EngineCore's process (``uni``) was told nothing."""
@@ -87,9 +124,33 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
         return contextlib.nullcontext()
 
     def compile_or_warm_up_model(self) -> Any:
-        """Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup"."""
-        with replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None):
+        """Compiles the sizes there are, and nothing from then on.
+
+        Without warming up kernels of CUDA's, which upstream imports. See compat: "worker.kernel_warmup".
+        """
+        compilation = self.vllm_config.compilation_config
+        if self._shapes is not None and compilation.mode == CompilationMode.VLLM_COMPILE:
+            self._compile(self._shapes.tokens)
+        with (
+            replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None),
+            replaced(compilation, "compile_sizes", []),
+        ):
             return super().compile_or_warm_up_model()
+
+    def _compile(self, tokens: Ladder) -> None:
+        """All sizes but the largest: vLLM has run that one, to see how much memory it takes."""
+        said, made = options.read(self.vllm_config.additional_config), graphs.current()
+        if not made.seconds:
+            log.warning("accelplug: vLLM compiles nothing of this model; it runs op by op")
+            return
+
+        def run(tokens: int) -> None:
+            self.model_runner._dummy_run(tokens, skip_eplb=True, remove_lora=False)
+
+        left = [size for size in tokens.sizes if size not in made.seconds]
+        if said.warm_up and left:
+            warmup.run(WarmupPlan.of_sizes("tokens", left, max(made.seconds.values())), run)
+        made.warmed_up(tokens, said.after_warm_up)
 
 
 @functools.cache

@@ -12,29 +12,28 @@ from accelplug_vllm.native.attention.pieces import Piece
 
 @dataclass(frozen=True)
 class Queries:
-    """How the tokens of a piece become ``[requests, queries]`` and back. Both None where they are that already.
+    """How the batch becomes ``[rows, queries]`` and back. Both None where the piece's part of it is that already.
 
-    ``taken`` [requests * queries] are the tokens, counted from the piece's first, with a request's last one in the
-    place of its padding. ``put`` [tokens] is where each token went.
+    ``requests`` [rows] are the batch's requests and ``taken`` [rows * queries] the batch's tokens. Padding repeats: a
+    request its last token, the piece its last request. So it computes the same as what it repeats, and may be put
+    back in the same place.
     """
 
+    requests: torch.Tensor | None
     taken: torch.Tensor | None
-    put: torch.Tensor | None
 
 
 def queries(piece: Piece, lengths: np.ndarray, device: torch.device) -> Queries:
-    """``lengths`` [requests] are the numbers of queries of the piece's requests, known to the host."""
+    """``lengths`` [requests] are the numbers of queries of the piece's requests, known to the host, and not all 0."""
     if piece.is_dense:
         return Queries(None, None)
-    ends = np.cumsum(lengths, dtype=np.int32)
-    starts = ends - lengths
-    offsets = np.minimum(np.arange(piece.queries, dtype=np.int32), np.maximum(lengths - 1, 0)[:, None])
-    taken = np.minimum(starts[:, None] + offsets, max(int(ends[-1]) - 1, 0)).astype(np.int32)
-    row = np.repeat(np.arange(piece.requests, dtype=np.int32), lengths)
-    put = row * piece.queries + np.arange(len(row), dtype=np.int32) - np.repeat(starts, lengths)
+    present = np.flatnonzero(lengths)  # requests without tokens are there to fill a batch
+    own = present[np.minimum(np.arange(piece.rows), len(present) - 1)]
+    firsts = piece.tokens.start + np.cumsum(lengths, dtype=np.int64) - lengths
+    taken = firsts[own][:, None] + np.minimum(np.arange(piece.queries), lengths[own][:, None] - 1)
     return Queries(
+        torch.from_numpy(piece.first + own).to(device, non_blocking=True),
         torch.from_numpy(taken.reshape(-1)).to(device, non_blocking=True),
-        torch.from_numpy(put.astype(np.int32)).to(device, non_blocking=True),
     )
 
 
@@ -42,13 +41,11 @@ def queries(piece: Piece, lengths: np.ndarray, device: torch.device) -> Queries:
 class Positions:
     """Positions within each request: ``queries`` [requests, queries], ``keys`` [requests, keys].
 
-    ``is_query`` [requests, queries] says which queries are no padding, and ``lengths`` [requests, 1] how many keys a
-    request has; keys at positions from there on are padding.
+    ``lengths`` [requests, 1] says how many keys a request has; keys at positions from there on are padding.
     """
 
     queries: torch.Tensor
     keys: torch.Tensor
-    is_query: torch.Tensor
     lengths: torch.Tensor
 
 
@@ -56,14 +53,15 @@ def positions(
     piece: Piece, query_lengths: torch.Tensor, lengths: torch.Tensor, *, window: int | None, keys: int
 ) -> Positions:
     """``query_lengths`` and ``lengths`` [requests] are how many queries and keys the requests have; the last query is
-    at the last key. With a ``window``, keys that no query can see are left out, so fewer than ``piece.keys`` do."""
+    at the last key, and so is what pads queries. With a ``window``, keys that no query can see are left out, so fewer
+    than ``piece.keys`` do."""
     device = lengths.device
     lengths, query_lengths = lengths[:, None], query_lengths[:, None]
     query = torch.arange(piece.queries, dtype=torch.int32, device=device)[None]
     key = torch.arange(keys, dtype=torch.int32, device=device)[None]
     before = lengths - query_lengths
     first = before.new_zeros(before.shape) if window is None else (before - (window - 1)).clamp(min=0)
-    return Positions(before + query, first + key, query < query_lengths, lengths)
+    return Positions(before + torch.minimum(query, query_lengths - 1), first + key, lengths)
 
 
 def keys_within(piece: Piece, window: int | None) -> int:

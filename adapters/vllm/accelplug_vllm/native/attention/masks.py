@@ -13,7 +13,7 @@ def visible(
     """[requests, queries, keys], true where the query sees the key.
 
     ``causal`` may differ by request ([requests]). A ``window`` of 4 is the query's own key and the 3 before it, and
-    with ``both_ways`` the 3 after it too. A query that is padding sees everything: a row of a softmax must see
+    with ``both_ways`` the 3 after it too. Where there is no key, everything is seen: a row of a softmax must see
     something.
     """
     query, key = where.queries[:, :, None], where.keys[:, None, :]
@@ -26,7 +26,7 @@ def visible(
         seen = seen & (key > query - window)
         if both_ways:
             seen = seen & (key < query + window)
-    return seen | ~where.is_query[:, :, None] | (where.lengths == 0)[:, :, None]
+    return seen | (where.lengths == 0)[:, :, None]
 
 
 def bias(seen: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

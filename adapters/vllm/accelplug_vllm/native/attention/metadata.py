@@ -10,8 +10,10 @@ from vllm.model_executor.layers.attention import Attention
 from vllm.v1.attention.backend import AttentionMetadata, AttentionMetadataBuilder, CommonAttentionMetadata
 from vllm.v1.kv_cache_interface import AttentionSpec, EncoderOnlyAttentionSpec
 
+from accelplug_vllm.native import device as devices
+from accelplug_vllm.native import shapes
 from accelplug_vllm.native.attention import step
-from accelplug_vllm.native.device import current
+from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding
 
 
 @dataclass
@@ -41,7 +43,7 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
             dtype=vllm_config.model_config.dtype,
             block_size=kv_cache_spec.block_size,
             most_keys=min((layer.impl.most_keys for layer in layers), default=vllm_config.model_config.max_model_len),
-            padded=current().padded_length,
+            padding=_padding(shapes.of(vllm_config, devices.current())),
         )
 
     def build(
@@ -65,3 +67,11 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
             causal=given.causal,
         )
         return PagedMetadata(step.prepare(batch, self._needs), given.slot_mapping)
+
+
+def _padding(made: shapes.Shapes | None) -> Padding:
+    """A single query stays one: steps of answers have one each, prompts more."""
+    if made is None:
+        return AS_IT_IS
+    tokens = made.tokens
+    return Padding(made.sequences.choose, lambda n: n if n == 1 else tokens.choose(n), made.keys.choose)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 
 from accelplug_vllm.native.attention import cache, layout, masks
 from accelplug_vllm.native.attention.compute import Rules, attend
-from accelplug_vllm.native.attention.pieces import Piece, divide
+from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding, Piece, divide
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Needs:
     """What the layers want of a step.
 
     ``windows`` are their sliding windows, None among them where a layer has none; ``distances`` says whether one uses
-    ALiBi. ``most_keys`` and ``padded`` are as in `pieces.divide`.
+    ALiBi. ``most_keys`` and ``padding`` are as in `pieces.divide`.
     """
 
     windows: Collection[int | None]
@@ -44,7 +44,7 @@ class Needs:
     dtype: torch.dtype
     block_size: int
     most_keys: int
-    padded: Callable[[int], int] = lambda length: length
+    padding: Padding = AS_IT_IS
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,9 @@ class PieceOfBatch:
 
 def prepare(batch: Batch, needs: Needs) -> list[PieceOfBatch]:
     """What all layers need of the batch besides its queries, keys and values."""
-    pieces = divide(batch.widths.tolist(), batch.longest.tolist(), needs.most_keys, needs.padded)
+    pieces = divide(batch.widths.tolist(), batch.longest.tolist(), needs.most_keys, needs.padding)
     return [
-        PieceOfBatch(
-            piece,
-            layout.queries(piece, batch.widths[piece.rows], batch.lengths.device),
-            {window: _keys(piece, batch, needs, window) for window in needs.windows},
-        )
+        _prepared(piece, batch, needs)
         for piece in pieces
         if piece.tokens.stop > piece.tokens.start  # requests without tokens are there to fill a batch
     ]
@@ -109,26 +105,39 @@ def run(
             k, v = content[..., : q.shape[-1]], content[..., q.shape[-1] :]
         found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules).transpose(1, 2)
         tokens = found.reshape(-1, *found.shape[2:])
-        output[piece.tokens] = tokens if queries.put is None else tokens.index_select(0, queries.put)
+        if queries.taken is None:
+            output[piece.tokens] = tokens
+        else:
+            output.index_copy_(0, queries.taken, tokens)
 
 
-def _keys(piece: Piece, batch: Batch, needs: Needs, window: int | None) -> Keys:
-    starts = batch.starts[piece.first : piece.first + piece.requests + 1]
-    widths, lengths = starts[1:] - starts[:-1], batch.lengths[piece.rows]
-    causal = batch.causal[piece.rows] if isinstance(batch.causal, torch.Tensor) else batch.causal
+def _prepared(piece: Piece, batch: Batch, needs: Needs) -> PieceOfBatch:
+    queries = layout.queries(piece, batch.widths[piece.own], batch.lengths.device)
+    requests = piece.own if queries.requests is None else queries.requests
+    return PieceOfBatch(
+        piece, queries, {window: _keys(piece, requests, batch, needs, window) for window in needs.windows}
+    )
+
+
+def _keys(piece: Piece, requests: slice | torch.Tensor, batch: Batch, needs: Needs, window: int | None) -> Keys:
+    widths = _rows(batch.starts[1:] - batch.starts[:-1], requests)
+    lengths = _rows(batch.lengths, requests)
+    causal = _rows(batch.causal, requests) if isinstance(batch.causal, torch.Tensor) else batch.causal
     if batch.block_table is None:
         where = layout.positions(piece, widths, lengths, window=None, keys=piece.queries)
         slots = None
     else:
         where = layout.positions(piece, widths, lengths, window=window, keys=layout.keys_within(piece, window))
-        slots = layout.slots(where, batch.block_table[piece.rows], needs.block_size)
+        slots = layout.slots(where, _rows(batch.block_table, requests), needs.block_size)
     seen = masks.visible(where, causal=causal, window=window, both_ways=batch.block_table is None)
     return Keys(slots, masks.bias(seen, needs.dtype), masks.distances(where) if needs.distances else None)
 
 
+def _rows(of_batch: torch.Tensor, requests: slice | torch.Tensor) -> torch.Tensor:
+    return of_batch[requests] if isinstance(requests, slice) else of_batch.index_select(0, requests)
+
+
 def _side_by_side(tokens: torch.Tensor, piece: Piece, queries: layout.Queries) -> torch.Tensor:
-    """A piece's part of ``tokens`` [tokens, heads, size] as [requests, heads, queries, size]."""
-    own = tokens[piece.tokens]
-    if queries.taken is not None:
-        own = own.index_select(0, queries.taken)
-    return own.view(piece.requests, piece.queries, *own.shape[1:]).transpose(1, 2)
+    """A piece's part of ``tokens`` [tokens, heads, size] as [rows, heads, queries, size]."""
+    own = tokens[piece.tokens] if queries.taken is None else tokens.index_select(0, queries.taken)
+    return own.view(piece.rows, piece.queries, *own.shape[1:]).transpose(1, 2)
