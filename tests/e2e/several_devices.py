@@ -32,7 +32,7 @@ def main(model: str, options: str = "{}") -> None:
     given = json.loads(options)
     prompts = [{"prompt_token_ids": [*ids]} for ids in IDS] if given.get("skip_tokenizer_init") else [*PROMPTS]
     params = SamplingParams(temperature=0, max_tokens=12, detokenize=not given.get("skip_tokenizer_init"))
-    llm = LLM(model, enforce_eager=True, kv_cache_memory_bytes=64 << 20, **SMALL, **given)
+    llm = LLM(model, **SMALL | given)
     outputs = llm.generate(prompts, params, use_tqdm=False)
     said = {"tokens": [list(o.outputs[0].token_ids) for o in outputs], "workers": llm.collective_rpc(where)}
     llm.llm_engine.engine_core.shutdown()
