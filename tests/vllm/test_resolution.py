@@ -31,6 +31,7 @@ def test_a_plain_machine_gets_vllms_own_cpu_platform_subclassed(resolve: Resolve
     assert issubclass(platform, CpuPlatform)
     assert platform._enum is PlatformEnum.CPU
     overridden = {name for name in vars(platform) if not name.startswith("__")}
+    overridden -= {"ray_device_key"}  # which checking a configuration sets
     assert overridden == {"pre_register_and_update", "check_and_update_config"}, "nothing on the hot path"
 
 
