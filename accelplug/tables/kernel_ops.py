@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from accelplug.errors import BackendError
+from accelplug.errors import BackendError, FallbackRefusedError
 from accelplug.specs import Kernel, StandIn
 from accelplug.tables import dispatch, kernel_checks, operators, predicate
 
@@ -108,6 +108,8 @@ class KernelOp:
         args, kwargs = self._given(args, kwargs)
         try:
             return self._function(*args, **kwargs)  # type: ignore[misc]
+        except FallbackRefusedError:  # inside the kernel; it is a NotImplementedError to PyTorch's users
+            raise
         except NotImplementedError as error:
             return self._pass_on(error)
         except (torch.OutOfMemoryError, torch.AcceleratorError):

@@ -9,10 +9,14 @@ import torch
 from backend_site import Site
 from kernel_backend import live, put
 
+import accelplug
+
 X = torch.zeros(4)
 
 # A kernel that raises at its first call only.
 ONCE = """kernel(load=loads(once(@ERROR@)), priority=1), kernel("two", 2)]
+
+import accelplug
 
 def once(error):
     errors = [error]
@@ -35,6 +39,13 @@ def test_what_a_kernel_does_not_take_goes_to_the_next_one(site: Site) -> None:
     first, second = table.counts()
     assert (first.calls, first.passed_on, first.said) == (1, 1, {"no odd sizes": 1})
     assert second.calls == 1
+
+
+def test_a_refused_fallback_inside_a_kernel_is_the_callers_to_see_and_not_taken_for_a_refused_call(site: Site) -> None:
+    table = raises_once(site, "accelplug.FallbackRefusedError('over the budget')")
+    with pytest.raises(accelplug.FallbackRefusedError, match="over the budget"):
+        put(X)
+    assert [count.passed_on for count in table.counts()] == [0, 0]
 
 
 def test_what_no_kernel_takes_goes_to_what_was_there_before_with_its_arguments(site: Site) -> None:
