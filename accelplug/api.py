@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import os
+from typing import TYPE_CHECKING
 
 from accelplug import settings
-from accelplug.activation import Device, activate
 from accelplug.errors import BadInputError
 from accelplug.plugins import discover
 from accelplug.selection import AUTO, choose, require
 from accelplug.specs import Explanation, Selection
+
+if TYPE_CHECKING:
+    from accelplug.activation import Device
 
 
 def devices(device: str | None = None, asked_by: str = "argument") -> Selection:
@@ -55,6 +58,8 @@ def select(*names: str, index: int | None = None) -> Device:
     Raises UnknownDeviceError for a name no backend has, DeviceUnusableError (with every verdict) where none is usable,
     BadInputError for an index that the device does not have.
     """
+    from accelplug.activation import activate  # and with it the tables, which who only looks at devices doesn't need
+
     if not names:
         raise BadInputError('select() needs a name: select("cuda"), select("neuron", "cuda"); or use auto()')
     selection = devices(",".join(names))
