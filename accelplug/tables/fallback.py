@@ -36,6 +36,10 @@ def begin(spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable 
             return
         values = settings.read().values
         report = _report_path(values.report)
+        if not _ledgers:
+            atexit.register(
+                _standing.close
+            )  # while modules are there; registered first, so that the report comes before
         ledger = Ledger(spec, source, kernels)
         limits = budgets.parse(values.fallback_budget)
         _standing.enter_context(ledger.scope(values.fallback, limits, values.fallback_time == "on"))
