@@ -46,7 +46,7 @@ def delegate(name: str) -> type:
                 applied = cpu_defaults.apply(vllm_config, before)
                 _check_executor(cls, vllm_config)
             metrics.publish_profiler(vllm_config.profiler_config)
-            report.at_start(decision, applied, _layers_on_device(vllm_config, name))
+            report.at_start(decision, applied, _apply_options(vllm_config, name))
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"
     return AccelplugPlatform
@@ -62,10 +62,13 @@ def _check_executor(platform: Any, vllm_config: VllmConfig) -> None:
         refusal.stop(error)
 
 
-def _layers_on_device(vllm_config: VllmConfig, name: str) -> list[str]:
+def _apply_options(vllm_config: VllmConfig, name: str) -> list[str]:
+    """What ``--additional-config`` says to accelplug: sizes are for static shapes, layers may be on a device."""
     from accelplug_vllm.layers import host
+    from accelplug_vllm.native import options
 
     try:
+        options.refuse_sizes(options.read(vllm_config.additional_config), resolution.chosen().spec.title)
         return host.apply(vllm_config, name)
     except AccelplugError as error:
         refusal.stop(error)

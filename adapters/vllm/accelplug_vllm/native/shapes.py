@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from accelplug.buckets import Ladder, default_ladder
 from accelplug.errors import BadInputError
 from accelplug.specs import Constraints
-from accelplug_vllm.native.options import FLAG, KEY, Options, read
+from accelplug_vllm.native.options import FLAG, KEY, Options, read, refuse_sizes
 
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
@@ -30,12 +30,7 @@ def of(vllm_config: Any, here: NativeDevice) -> Shapes | None:
     """
     options, constraints = read(vllm_config.additional_config), here.constraints
     if not constraints.static_shapes:
-        said = options.model_fields_set - {"layers_on_device"}
-        if said:
-            raise BadInputError(
-                f"{FLAG} {KEY}: {', '.join(sorted(said))}: {here.title} takes any shape, so there "
-                "is nothing to set; leave it out"
-            )
+        refuse_sizes(options, here.title)
         return None
     scheduler, model = vllm_config.scheduler_config, vllm_config.model_config
     tokens = _ladder(constraints, options.tokens, scheduler.max_num_batched_tokens, smallest=16)
