@@ -34,7 +34,7 @@ def main(
     """Measure vLLM in tree against vLLM through accelplug, and what choosing a device costs.
 
     Each suite's result replaces its last one as soon as the suite is done; the other suites' results stay. All suites
-    take about 35 minutes on two cores. Leave the machine alone meanwhile.
+    take most of an hour on two cores. Leave the machine alone meanwhile.
 
     Examples:
 

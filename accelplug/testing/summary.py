@@ -24,7 +24,7 @@ HEADINGS = {
 COLUMNS = tuple(Ended)
 
 RULES = """\
-`make test-upstream` wrote this page. It runs `pytest --accelplug-upstream vllm`, which fetches the source distribution
+`make test-upstream` writes this page. It runs `pytest --accelplug-upstream vllm`, which fetches the source distribution
 of the installed {title} once, into the user's cache, and runs a selection of its tests in a process of its own.
 
 Test files aren't edited. While they are imported, `"cuda"`, `"cuda:0"` and `f"cuda:{{i}}"` become the device,
