@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -10,8 +11,10 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from tools import checkpoint, demo, server, setup_env
+from accelplug.servers import exposition
+from tools import checkpoint, demo, demo_report, server, setup_env
 
 # ---- tools/setup_env.py ----
 
@@ -220,11 +223,20 @@ def test_the_command_to_ask_by_oneself_carries_valid_json() -> None:
     assert body["messages"][0]["content"] == demo.QUESTION
 
 
-def test_the_device_that_serves_is_read_from_the_metrics() -> None:
-    line = 'accelplug_device_info{device="cpu",decided_by="priority"} 1.0'
-    text = f"# HELP accelplug_device_info The device.\n# TYPE accelplug_device_info gauge\n{line}\nvllm:up 1.0\n"
-    assert demo.device_info(text) == [line]
-    assert demo.device_info("vllm:up 1.0\n") == []
+def test_its_report_says_what_ran_natively_what_fell_back_and_which_buckets() -> None:
+    recorded = exposition.parsed((Path(__file__).parent / "servers" / "neuron_after.txt").read_text())
+    screen = Console(width=110, record=True, file=io.StringIO())
+    screen.print(demo_report.panel(demo_report.since_start("http://box", recorded, 60.0)))
+    said = screen.export_text()
+    for words in ("neuron (simulated", "% of operator calls", "fell back", "aten::exponential_", "to the device", "steps"):
+        assert words in said
+
+
+def test_its_report_is_short_where_nothing_can_fall_back() -> None:
+    page = 'accelplug_device_info{device="cpu",decided_by="priority",simulated="false",version="1"} 1.0\n'
+    screen = Console(width=80, record=True, file=io.StringIO())
+    screen.print(demo_report.panel(demo_report.since_start("http://box", exposition.parsed(page), 60.0)))
+    assert "ran on it   all of it" in screen.export_text()
 
 
 def test_a_device_that_is_not_usable_ends_the_demo_before_anything_is_served(

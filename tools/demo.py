@@ -11,7 +11,6 @@ import signal
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,9 @@ from rich.console import Console
 from rich.markup import escape
 
 import accelplug
+from accelplug.servers.client import Server as Client
+from accelplug.servers.exposition import scraped
+from tools import demo_report
 from tools.checkpoint import checkpoint
 from tools.server import Server, ServerError, complaint, serving
 
@@ -33,6 +35,7 @@ NAME = "smollm2"
 FLAGS = ("--max-model-len", "2048", "--max-num-seqs", "16", "--kv-cache-memory-bytes", "512M", "--enforce-eager")
 
 console = Console()
+COUNTED = 2.0  # seconds after which the server's metrics have what it did: workers write their counts once a second
 WIDTH = 110  # of a progress line where there is no terminal to measure
 
 
@@ -89,7 +92,7 @@ def demo(options: argparse.Namespace) -> int:
                 serving(model, *arguments, log=log, port=options.port, environ=environ, progress=progress)
             )
         print(f"  ready after {time.monotonic() - start:.0f} s at {server.url}\n", flush=True)
-        right = converse(server, name)
+        right = converse(server, name, start)
         if options.serve:
             print("\nUp until Ctrl-C.", flush=True)
             server.process.wait()
@@ -103,8 +106,8 @@ def new_log() -> Path:
         return Path(stream.name)
 
 
-def converse(server: Server, name: str) -> bool:
-    """Asks the question and shows what came of it; whether the answer is right."""
+def converse(server: Server, name: str, began: float) -> bool:
+    """Asks the question of a server that ``began`` then, and shows what came of it; whether the answer is right."""
     print(f"Q: {QUESTION}\nA: ", end="", flush=True)
     try:
         reply = ask(server.url, name)
@@ -112,8 +115,9 @@ def converse(server: Server, name: str) -> bool:
         raise ServerError(complaint(f"the server did not answer the question: {error}", server.log)) from error
     speed = f"{reply.tokens / reply.end:.1f} tokens/s, first token after {reply.first_token:.2f} s"
     print(f"\n\n{reply.tokens} tokens in {reply.end:.2f} s: {speed}")
-    for line in device_info(metrics(server.url)):
-        print(line)
+    time.sleep(COUNTED)
+    console.print()
+    console.print(demo_report.panel(demo_report.since_start(server.url, scraped(Client(server.url)), time.monotonic() - began)))
     right = ANSWER in reply.text
     if not right:
         print(f"error: the answer does not name {ANSWER}", file=sys.stderr)
@@ -143,17 +147,6 @@ def ask(url: str, name: str) -> Reply:
                 text += choice.delta.content
                 print(choice.delta.content, end="", flush=True)
     return Reply(text, tokens, first, time.monotonic() - start)
-
-
-def metrics(url: str) -> str:
-    """The server's /metrics."""
-    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
-        return str(answer.read().decode())
-
-
-def device_info(text: str) -> list[str]:
-    """The lines of /metrics that say which device serves."""
-    return [line for line in text.splitlines() if line.startswith("accelplug_device_info")]
 
 
 def curl(url: str, name: str) -> str:

@@ -13,8 +13,8 @@ from accelplug.reporting import units
 from accelplug.servers.status import ServerStatus
 
 BAR = 20  # columns
-LABEL = 12  # columns
-FIXED = 18  # lines that are not operators which fall back
+LABEL = 13  # columns
+FIXED = 19  # lines that are not operators which fall back
 ROWS = 10  # of those, where the height isn't known
 LISTED = 8  # kernels, and buckets
 
@@ -61,14 +61,21 @@ def _serving(now: ServerStatus, width: int) -> Table:
 
 
 def _running(now: ServerStatus, width: int) -> Table:
-    crossings = units.UNKNOWN if now.crossings_per_step is None else f"{now.crossings_per_step:.1f} a step"
     compiles = _number(now.compiles)
     if now.compiles_in_service:
         compiles += f", {units.count(now.compiles_in_service)} in service"
     table = _pairs(width)
-    table.add_row("native calls", _bar(now.native_share), "crossings", crossings)
+    table.add_row("native calls", _bar(now.native_share), "steps", _number(now.steps))
     table.add_row("padding", units.share(now.padding_share), "compiles", compiles)
+    table.add_row("copies a step", copies(now), "", "")
     return table
+
+
+def copies(now: ServerStatus) -> str:
+    """Between host and device, in a step."""
+    if now.to_device_per_step is None or now.to_host_per_step is None:
+        return units.UNKNOWN
+    return f"{now.to_device_per_step:.1f} to the device, {now.to_host_per_step:.1f} back"
 
 
 def _pairs(width: int) -> Table:

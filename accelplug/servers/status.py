@@ -7,8 +7,6 @@ from pydantic import Field
 from accelplug.servers.exposition import Samples
 from accelplug.specs.record import Record
 
-CROSSING = ("to_device", "to_host")
-
 
 class Fallback(Record):
     """An operator that falls back to the CPU: in all, and a second now."""
@@ -53,8 +51,12 @@ class ServerStatus(Record):
         The share of the KV cache that is in use, 0 to 1, of the fullest engine.
     native_share
         The share of eager and compiled operator calls that the device, or a kernel of its own, ran; 0 to 1.
-    crossings_per_step
-        Copies between host and device for each step of the engine, over that time.
+    native_calls
+        Operator calls that the device ran itself, in all; those that kernels ran are in ``kernels``.
+    steps
+        Of the workers, in all.
+    to_device_per_step, to_host_per_step
+        Copies between host and device within a worker's step, over that time; None where no step was.
     padding_share
         The share of what ran in buckets that was padding, 0 to 1.
     compiles, compiles_in_service
@@ -74,7 +76,10 @@ class ServerStatus(Record):
     waiting: int | None = None
     kv_cache_usage: float | None = None
     native_share: float | None = None
-    crossings_per_step: float | None = None
+    native_calls: int | None = None
+    steps: int | None = None
+    to_device_per_step: float | None = None
+    to_host_per_step: float | None = None
     padding_share: float | None = None
     compiles: int | None = None
     compiles_in_service: int | None = None
@@ -102,7 +107,10 @@ def status(url: str, before: Samples, now: Samples, seconds: float) -> ServerSta
         waiting=_whole(now.total("vllm:num_requests_waiting")),
         kv_cache_usage=max((sample.value for sample in now.of("vllm:kv_cache_usage_perc")), default=None),
         native_share=_native_share(now),
-        crossings_per_step=_crossings_per_step(rates),
+        native_calls=_whole(now.total("accelplug_native_calls_total")),
+        steps=_whole(now.total("accelplug_steps_total")),
+        to_device_per_step=_per_step(rates, "to_device"),
+        to_host_per_step=_per_step(rates, "to_host"),
         padding_share=_padding_share(now),
         compiles=_whole(now.total("accelplug_compiles_total")),
         compiles_in_service=int(compiles.get(("service",), 0)) if compiles else None,
@@ -140,10 +148,9 @@ def _native_share(now: Samples) -> float | None:
     return own / every if every else None
 
 
-def _crossings_per_step(rates: _Rates) -> float | None:
-    steps = rates.total("vllm:iteration_tokens_total_count")
-    crossed = [rate for key, rate in rates.by("accelplug_transfers_total", "direction").items() if key[0] in CROSSING]
-    return sum(crossed) / steps if crossed and steps else None
+def _per_step(rates: _Rates, direction: str) -> float | None:
+    steps = rates.total("accelplug_steps_total")
+    return rates.by("accelplug_step_transfers_total", "direction").get((direction,), 0.0) / steps if steps else None
 
 
 def _padding_share(now: Samples) -> float | None:

@@ -15,7 +15,15 @@ from pathlib import Path
 from accelplug import budgets, settings
 from accelplug.errors import AccelplugError, BadInputError, did_you_mean
 from accelplug.notices import log
-from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, KernelCount, Transfers
+from accelplug.specs import (
+    Budget,
+    DeviceSpec,
+    FallbackReport,
+    FallbackSource,
+    KernelCount,
+    StepTransfers,
+    Transfers,
+)
 from accelplug.tables.kernels import KernelTable
 from accelplug.tables.ledger import POLICIES, Ledger, Policy
 
@@ -133,6 +141,12 @@ def transfers() -> dict[str, Transfers]:
         if ledger.source is not None and ledger.source.transfers is not None:
             found[ledger.spec.torch_type] = ledger.source.transfers()
     return found
+
+
+def steps() -> dict[str, StepTransfers]:
+    """The steps of the live devices with the copies in them, by device type. Those without a step aren't in here."""
+    read = {ledger.spec.torch_type: ledger.steps.read() for ledger in list(_ledgers.values())}
+    return {device_type: counted for device_type, counted in read.items() if counted is not None}
 
 
 def forget() -> None:

@@ -13,11 +13,12 @@ from accelplug.tables import fallback
 if TYPE_CHECKING:
     from prometheus_client.registry import CollectorRegistry
 
-DIRECTIONS = ("to_device", "to_host", "within")  # as the fields of Transfers begin
+CROSSING = ("to_device", "to_host")  # as the fields of StepTransfers begin
+DIRECTIONS = (*CROSSING, "within")  # and those of Transfers
 
 
 class FallbackCollector:
-    """What fell back, by operator; what the device ran, and which of its kernels; copies, by direction.
+    """What fell back, by operator; what the device ran, and which of its kernels; copies, by direction, in all and within steps.
 
     ``device`` is ``"neuron:0"``, or the device type where counts are of all indices. They are the counts of this
     process, since the last reset of the ledger. docs/metrics.md lists them.
@@ -28,6 +29,7 @@ class FallbackCollector:
         yield self._native()
         yield self._kernels()
         yield from self._transfers()
+        yield from self._steps()
 
     def _fallbacks(self) -> Iterator[CounterMetricFamily]:
         calls = CounterMetricFamily(
@@ -72,6 +74,18 @@ class FallbackCollector:
                 copies.add_metric((direction, device), getattr(transfers, f"{direction}_calls"))
                 moved.add_metric((direction, device), getattr(transfers, f"{direction}_bytes"))
         yield from (copies, moved)
+
+    def _steps(self) -> Iterator[CounterMetricFamily]:
+        steps = CounterMetricFamily("accelplug_steps", "Steps of a server on the device.", labels=("device",))
+        labels = ("direction", "device")
+        copies = CounterMetricFamily("accelplug_step_transfers", "Copies to and from the device in them.", labels=labels)
+        moved = CounterMetricFamily("accelplug_step_transfer_bytes", "Bytes that those moved.", labels=labels)
+        for device, counted in fallback.steps().items():
+            steps.add_metric((device,), counted.steps)
+            for direction in CROSSING:
+                copies.add_metric((direction, device), getattr(counted, f"{direction}_calls"))
+                moved.add_metric((direction, device), getattr(counted, f"{direction}_bytes"))
+        yield from (steps, copies, moved)
 
 
 def register(registry: CollectorRegistry) -> FallbackCollector:

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from benchmarks.suite import Suite
-from benchmarks.suites import activation, compiled, fallbacks, http, kernels, offline, padding, peers, selection
+from benchmarks.suites import (
+    activation,
+    compiled,
+    fallbacks,
+    http,
+    kernels,
+    offline,
+    padding,
+    peers,
+    selection,
+    simulated,
+)
 
 SUITES: dict[str, Suite] = {
     suite.name: suite
@@ -14,6 +25,7 @@ SUITES: dict[str, Suite] = {
         fallbacks.SUITE,
         compiled.SUITE,
         padding.SUITE,
+        simulated.SUITE,
         offline.SUITE,
         http.SUITE,
         peers.SUITE,

@@ -24,7 +24,9 @@ def test_a_real_server_on_a_simulated_device(recorded: tuple[str, str]) -> None:
     assert now.generation_tokens_per_second
     assert now.native_share is not None
     assert 0 < now.native_share <= 1
-    assert now.crossings_per_step
+    assert now.steps
+    assert now.to_device_per_step
+    assert now.to_host_per_step == 1, "sampled tokens"
     assert "aten::exponential_" in {row.op for row in now.fallbacks}
     assert [row.bytes for row in now.fallbacks] == sorted((row.bytes for row in now.fallbacks), reverse=True)
 
@@ -64,15 +66,16 @@ def test_a_kernel_s_calls_are_the_device_s_own() -> None:
     assert [(row.kernel, row.calls, row.calls_per_second) for row in of("", text).kernels] == [("nki/mm", 3, 1.5)]
 
 
-def test_crossings_are_copies_over_the_bus_by_step() -> None:
+def test_copies_by_step_are_those_within_steps() -> None:
     text = (
-        'accelplug_transfers_total{{device="neuron",direction="to_device"}} {0}\n'
-        'accelplug_transfers_total{{device="neuron",direction="to_host"}} {0}\n'
-        'accelplug_transfers_total{{device="neuron",direction="within"}} 900\n'
-        "vllm:iteration_tokens_total_count {1}\n"
+        'accelplug_step_transfers_total{{device="neuron",direction="to_device"}} {0}\n'
+        'accelplug_step_transfers_total{{device="neuron",direction="to_host"}} {1}\n'
+        'accelplug_transfers_total{{device="neuron",direction="to_device"}} 900\n'
+        'accelplug_steps_total{{device="neuron"}} {1}\n'
     )
-    assert of(text.format(10, 100), text.format(20, 110)).crossings_per_step == 2.0
-    assert of(text.format(10, 100), text.format(10, 100)).crossings_per_step is None, "no step, no number"
+    now = of(text.format(10, 100), text.format(25, 110))
+    assert (now.steps, now.to_device_per_step, now.to_host_per_step) == (110, 1.5, 1.0)
+    assert of(text.format(10, 100), text.format(10, 100)).to_device_per_step is None, "no step, no number"
 
 
 def test_padding_and_compiles() -> None:

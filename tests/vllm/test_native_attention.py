@@ -38,6 +38,7 @@ class Case:
     most_keys: int = 1 << 20
     rounded_to: int = 1
     rows: int = 1
+    cost_of_a_piece: int = 1 << 16
 
 
 def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -71,6 +72,7 @@ def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
         BLOCK,
         case.most_keys,
         Padding(*(functools.partial(rounded, to=to) for to in (case.rows, case.rounded_to, case.rounded_to))),
+        case.cost_of_a_piece,
     )
     output = torch.empty_like(query)
     flat = [torch.cat(x) for x in (keys, values)] if not case.cached else [None, None]
@@ -195,7 +197,7 @@ def test_all_pieces_of_all_batches_have_one_of_few_shapes() -> None:
         keys = [rng.randint(1, 256) for _ in range(rng.randint(1, 8))]
         widths = [rng.choice((1, rng.randint(1, n))) for n in keys]
         for piece in divide(widths, keys, 1 << 10, padding):
-            assert piece.rows >= piece.requests
+            assert piece.rows >= len(piece.requests)
             seen.add((piece.rows, piece.queries, piece.keys))
     assert len(seen) > 10
     assert seen <= there_are
@@ -205,6 +207,13 @@ def test_all_pieces_of_all_batches_have_one_of_few_shapes() -> None:
 def test_a_batch_that_needs_too_much_memory_is_computed_in_pieces(most_keys: int) -> None:
     check(Case(most_keys=most_keys))
     check(Case(most_keys=most_keys, window=6))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_pieces_of_requests_that_are_no_neighbours_come_back_to_their_places(rows: int) -> None:
+    lengths = ((1, 9), (1, 40), (7, 7), (1, 8), (1, 41), (5, 30), (7, 8))
+    check(Case(lengths, cost_of_a_piece=1, rows=rows))
+    check(Case(lengths, cost_of_a_piece=1, rows=rows, window=6, rules=Rules(0.3, slopes=SLOPES)))
 
 
 def test_without_a_cache_a_request_sees_its_own_tokens_only() -> None:
@@ -241,14 +250,19 @@ def test_tokens_without_a_slot_are_not_written() -> None:
 
 def test_one_query_and_many_are_never_in_one_piece() -> None:
     pieces = divide([1, 1, 7, 1], [90, 5, 7, 3], most_keys=1 << 20)
-    assert [(piece.first, piece.requests, piece.queries, piece.keys) for piece in pieces] == [
-        (0, 2, 1, 90),
-        (2, 1, 7, 7),
-        (3, 1, 1, 3),
-    ]
-    assert [piece.tokens for piece in pieces] == [slice(0, 2), slice(2, 9), slice(9, 10)]
+    assert [(piece.requests, piece.queries, piece.keys) for piece in pieces] == [((0, 1, 3), 1, 90), ((2,), 7, 7)]
 
 
 def test_a_long_prompt_is_kept_from_short_ones_where_padding_them_costs_more_than_a_piece() -> None:
-    assert [piece.requests for piece in divide([10, 12, 2000], [10, 12, 2000], 1 << 20)] == [2, 1]
-    assert [piece.requests for piece in divide([10, 12, 200], [10, 12, 200], 1 << 20)] == [3]
+    assert of([10, 2000, 12], [10, 2000, 12]) == [(0, 2), (1,)]
+    assert of([10, 100, 12], [10, 100, 12]) == [(0, 1, 2)]
+
+
+def test_answers_after_long_prompts_are_kept_from_those_after_short_ones() -> None:
+    keys = [30, 5000, 40, 6000, 20]
+    assert of([1] * 5, keys) == [(0, 2, 4), (1, 3)]
+    assert of([1] * 5, keys, cost_of_a_piece=1 << 20) == [(0, 1, 2, 3, 4)]
+
+
+def of(queries: list[int], keys: list[int], **costs: int) -> list[tuple[int, ...]]:
+    return [piece.requests for piece in divide(queries, keys, 1 << 20, **costs)]

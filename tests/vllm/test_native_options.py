@@ -34,9 +34,11 @@ def test_sizes_are_a_ladder_as_everywhere_or_a_list() -> None:
         ({"tokens": "pow:1..4"}, "accelplug.tokens: 'pow:1..4': buckets 'pow:1..4'; no form 'pow'"),
         ({"slicing": "perhaps"}, "accelplug.slicing: 'perhaps': Input should be a valid boolean"),
         ({"after_warm_up": "ignore"}, "accelplug.after_warm_up: 'ignore': Input should be 'error' or 'warn'"),
+        ({"launch_cost": -1}, "accelplug.launch_cost: -1: Input should be greater than or equal to 0"),
+        ({"launch_cost": "inf"}, "accelplug.launch_cost: 'inf': Input should be a finite number"),
         ("16", "'16' is no object; give one with tokens"),
     ],
-    ids=["misspelt", "not a ladder", "not a form", "not a boolean", "not a mode", "not an object"],
+    ids=["misspelt", "not a ladder", "not a form", "not a boolean", "not a mode", "below 0", "no end", "not an object"],
 )
 def test_a_mistake_is_said_with_what_is_allowed(given: Any, complaint: str) -> None:
     with pytest.raises(BadInputError) as raised:

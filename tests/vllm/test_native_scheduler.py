@@ -16,9 +16,11 @@ ASKED = {"accelplug": {"tokens": "16,128,512,1024"}}
 OPTIONS = {"additional_config": ASKED, "max_num_seqs": 16, "max_num_batched_tokens": 1024}
 UNSLICED = {**OPTIONS, "additional_config": {"accelplug": {**ASKED["accelplug"], "slicing": False}}}
 SYNCHRONOUS = {**OPTIONS, "async_scheduling": False}
+DEAR_STEPS = {**OPTIONS, "additional_config": {"accelplug": {**ASKED["accelplug"], "launch_cost": 500}}}
 CASES: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
     "a long prompt": (OPTIONS, [[600], [], [], []]),
     "not sliced": (UNSLICED, [[600], [], []]),
+    "where a step is dear": (DEAR_STEPS, [[600], [], []]),
     "synchronous": (SYNCHRONOUS, [[600], [], [], []]),
     "while others are answered": (OPTIONS, [[1] * 10, [600], [], [], []]),
     "a little above a bucket": (OPTIONS, [[100], [90]]),
@@ -51,6 +53,10 @@ def test_a_long_prompt_runs_in_two_buckets_instead_of_a_larger_one(
 
 def test_without_slicing_it_runs_at_once(steps: dict[str, list[list[int]]]) -> None:
     assert steps["not sliced"] == [[600], [1], [1]]
+
+
+def test_where_a_step_is_said_to_cost_much_it_is_padded(steps: dict[str, list[list[int]]]) -> None:
+    assert steps["where a step is dear"] == [[600], [1], [1]]
 
 
 def test_nobodys_answer_waits_for_a_slice(steps: dict[str, list[list[int]]]) -> None:

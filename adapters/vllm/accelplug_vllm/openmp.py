@@ -38,10 +38,10 @@ def prepare(vllm_config: VllmConfig) -> list[str]:
         if len(cores) < RESERVE_FROM:
             os.environ.setdefault("OMP_NUM_THREADS", str(len(cores)))
             threads = f"{os.environ['OMP_NUM_THREADS']} OpenMP threads, not bound (fewer than {RESERVE_FROM} cores)"
-            return [threads, *_wait_policy()]
+            return [threads, *wait_policy()]
     os.environ.update(bound(manager))
     _leave_helpers(tuple(manager.reserved_cpu_list))
-    return [f"OpenMP threads bound to CPUs {','.join(map(str, manager.cpu_lists[0]))}", *_wait_policy()]
+    return [f"OpenMP threads bound to CPUs {','.join(map(str, manager.cpu_lists[0]))}", *wait_policy()]
 
 
 def bound(manager: Any) -> dict[str, str]:
@@ -66,7 +66,7 @@ def release_helper_threads() -> None:
             os.sched_setaffinity(thread, main | set(inherited.helper_cpus))
 
 
-def _wait_policy() -> list[str]:
+def wait_policy() -> list[str]:
     """Lets threads sleep at once, not spin, where other processes want the cores.
 
     Threads that spin for one which another process has pushed off its core are fast on a machine of their own, and many

@@ -13,7 +13,7 @@ import torch
 
 from accelplug.errors import BadInputError
 from accelplug_vllm import executors
-from accelplug_vllm.native import device, features, options, processes, shapes
+from accelplug_vllm.native import device, features, host_cores, options, processes, shapes
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -67,6 +67,8 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
     if parallel.worker_cls == "auto":
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
+    if here.simulated:
+        notes += host_cores.share(parallel)
     own = "" if parallel.worker_cls == WORKER else f" with the worker {parallel.worker_cls}"
     return [f"native mode on {here.torch_type}{own}", *left_out, *notes]
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator
 
-from accelplug.buckets import BucketPolicy
+from accelplug.buckets import AffineCost, BucketPolicy
 from accelplug.errors import BadInputError, did_you_mean
 from accelplug.specs import Record
 
@@ -30,6 +30,13 @@ class Options(Record):
         "logits are computed for. Empty: powers of two up to `--max-num-seqs`.",
     )
     slicing: bool = Field(True, description="Prefills are cut where two steps cost less than padding to the next size.")
+    launch_cost: float = Field(
+        AffineCost().launch,
+        ge=0,
+        allow_inf_nan=False,
+        description="What a step costs besides its tokens, in tokens, for `slicing` to reckon with. The default is an "
+        "assumption; a larger number means fewer and larger steps.",
+    )
     compile: bool = Field(
         False,
         description="Graphs are compiled for each size, where `-cc.mode` doesn't say otherwise. Without, the model "
@@ -91,7 +98,7 @@ def reference() -> str:
     return "\n".join(rows)
 
 
-ALLOWED = {"string": "sizes", "array": "a list of names", "boolean": "`true` or `false`"}
+ALLOWED = {"string": "sizes", "number": "a number from 0", "array": "a list of names", "boolean": "`true` or `false`"}
 
 
 def _complaint(problem: Any) -> str:

@@ -10,8 +10,8 @@ from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
-from accelplug.buckets import Slicer
-from accelplug_vllm.native import device, shapes
+from accelplug.buckets import AffineCost, Slicer
+from accelplug_vllm.native import device, options, shapes
 
 
 class Slicing:
@@ -24,7 +24,8 @@ class Slicing:
         super().__init__(*args, **kwargs)
         made = shapes.of(self.vllm_config, device.current())  # type: ignore[attr-defined]
         assert made is not None, "only a device with static shapes has this scheduler"
-        self._slicer = Slicer(made.tokens)
+        launch = options.read(self.vllm_config.additional_config).launch_cost  # type: ignore[attr-defined]
+        self._slicer = Slicer(made.tokens, AffineCost(launch=launch))
         self._most = self.max_num_scheduled_tokens
 
     def schedule(self, *args: Any, **kwargs: Any) -> SchedulerOutput:

@@ -9,6 +9,20 @@ from __future__ import annotations
 import torch
 
 
+class Space:
+    """Memory that the pieces and layers of a step take in turn: what is laid out isn't needed when the next one is."""
+
+    def __init__(self) -> None:
+        self._memory: torch.Tensor | None = None
+
+    def of(self, like: torch.Tensor, rows: int) -> torch.Tensor:
+        """``rows`` rows like those of ``like``; what they hold is whatever was there."""
+        elements = rows * like.shape[1]
+        if self._memory is None or self._memory.numel() < elements or self._memory.dtype != like.dtype:
+            self._memory = like.new_empty(elements)
+        return self._memory[:elements].view(rows, -1)
+
+
 def write(cache: torch.Tensor, key: torch.Tensor, value: torch.Tensor, slots: torch.Tensor) -> None:
     """Puts ``key`` and ``value`` [tokens, heads, size] in their ``slots`` [tokens].
 
@@ -26,12 +40,13 @@ def write(cache: torch.Tensor, key: torch.Tensor, value: torch.Tensor, slots: to
         cache[slots // size, :, slots % size] = content
 
 
-def lay_out(cache: torch.Tensor, slots: torch.Tensor) -> torch.Tensor:
-    """The contents of ``slots`` [requests, keys] as [requests, heads, keys, content]."""
+def lay_out(cache: torch.Tensor, slots: torch.Tensor, space: Space) -> torch.Tensor:
+    """The contents of ``slots`` [requests, keys] as [requests, heads, keys, content], in ``space`` where it can be."""
     by_token = cache.transpose(1, 2)
     if by_token.is_contiguous():
         tokens = by_token.view(-1, by_token.shape[2] * by_token.shape[3])
-        content = tokens.index_select(0, slots.reshape(-1)).view(*slots.shape, *by_token.shape[2:])
+        out = space.of(tokens, slots.numel())
+        content = torch.index_select(tokens, 0, slots.reshape(-1), out=out).view(*slots.shape, *by_token.shape[2:])
     else:
         size = cache.shape[2]
         content = cache[slots // size, :, slots % size]

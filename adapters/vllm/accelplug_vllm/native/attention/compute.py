@@ -41,10 +41,24 @@ def attend(
         bias = bias + (rules.slopes[:, None, None] * distances).to(bias.dtype)
     if rules.soft_cap or rules.sinks is not None:
         return _step_by_step(query, key, value, bias, rules)
-    shared = query.shape[1] != key.shape[1]
-    return F.scaled_dot_product_attention(
-        query, key, value, attn_mask=bias, scale=rules.scale, **({"enable_gqa": True} if shared else {})
-    )
+    if query.shape[1] == key.shape[1]:
+        return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=rules.scale)
+    if query.shape[2] == 1:
+        return _one_query(query, key, value, bias, rules.scale)
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=bias, scale=rules.scale, enable_gqa=True)
+
+
+def _one_query(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor, scale: float
+) -> torch.Tensor:
+    """The heads that share a KV head as that head's queries: its keys and values are then read once, not once a head."""
+    requests, heads, _, size = query.shape
+    kv_heads = key.shape[1]
+    if bias.shape[1] > 1:  # one for each head, of ALiBi
+        bias = bias.reshape(requests, kv_heads, heads // kv_heads, -1)
+    grouped = query.reshape(requests, kv_heads, heads // kv_heads, size)
+    found = F.scaled_dot_product_attention(grouped, key, value, attn_mask=bias, scale=scale)
+    return found.reshape(requests, heads, 1, -1)
 
 
 def _step_by_step(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,31 +11,44 @@ import torch
 from accelplug_vllm.native.attention.pieces import Piece
 
 
+Index = slice | torch.Tensor
+
+
 @dataclass(frozen=True)
 class Queries:
-    """How the batch becomes ``[rows, queries]`` and back. Both None where the piece's part of it is that already.
+    """How the batch becomes ``[rows, queries]`` and back.
 
-    ``requests`` [rows] are the batch's requests and ``taken`` [rows * queries] the batch's tokens. Padding repeats: a
-    request its last token, the piece its last request. So it computes the same as what it repeats, and may be put
-    back in the same place.
+    ``requests`` [rows] are the batch's requests and ``tokens`` [rows * queries] the batch's tokens: a slice where that
+    part of the batch is so already. Padding repeats: a request its last token, the piece its last request. So it
+    computes the same as what it repeats, and may be put back in the same place.
     """
 
-    requests: torch.Tensor | None
-    taken: torch.Tensor | None
+    requests: Index
+    tokens: Index
 
 
-def queries(piece: Piece, lengths: np.ndarray, device: torch.device) -> Queries:
-    """``lengths`` [requests] are the numbers of queries of the piece's requests, known to the host, and not all 0."""
-    if piece.is_dense:
-        return Queries(None, None)
-    present = np.flatnonzero(lengths)  # requests without tokens are there to fill a batch
-    own = present[np.minimum(np.arange(piece.rows), len(present) - 1)]
-    firsts = piece.tokens.start + np.cumsum(lengths, dtype=np.int64) - lengths
-    taken = firsts[own][:, None] + np.minimum(np.arange(piece.queries), lengths[own][:, None] - 1)
-    return Queries(
-        torch.from_numpy(piece.first + own).to(device, non_blocking=True),
-        torch.from_numpy(taken.reshape(-1)).to(device, non_blocking=True),
-    )
+def queries(pieces: Sequence[Piece], lengths: np.ndarray, device: torch.device) -> list[Queries]:
+    """Of each piece. ``lengths`` [requests] are the numbers of queries of the batch's requests, known to the host.
+
+    All that the device needs of it goes there in one transfer.
+    """
+    starts = np.cumsum(lengths, dtype=np.int64) - lengths
+    found = [_queries(piece, lengths, starts) for piece in pieces]
+    flat = [index for each in found for index in each if not isinstance(index, slice)]
+    if flat:
+        together = torch.from_numpy(np.concatenate(flat)).to(device, non_blocking=True)
+        there = iter(together.split([len(index) for index in flat]))
+    return [Queries(*(index if isinstance(index, slice) else next(there) for index in each)) for each in found]
+
+
+def _queries(piece: Piece, lengths: np.ndarray, starts: np.ndarray) -> tuple[slice, slice] | tuple[np.ndarray, np.ndarray]:
+    first, last = piece.requests[0], piece.requests[-1]
+    neighbours = last - first + 1 == len(piece.requests)
+    if neighbours and lengths[first : last + 1].sum() == piece.rows * piece.queries:  # nothing to pad
+        return slice(first, last + 1), slice(int(starts[first]), int(starts[last] + lengths[last]))
+    own = np.array(piece.requests)[np.minimum(np.arange(piece.rows), len(piece.requests) - 1)]
+    tokens = starts[own][:, None] + np.minimum(np.arange(piece.queries), lengths[own][:, None] - 1)
+    return own, tokens.reshape(-1)
 
 
 @dataclass(frozen=True)

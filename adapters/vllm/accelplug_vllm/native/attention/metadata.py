@@ -13,7 +13,12 @@ from vllm.v1.kv_cache_interface import AttentionSpec, EncoderOnlyAttentionSpec
 from accelplug_vllm.native import device as devices
 from accelplug_vllm.native import shapes
 from accelplug_vllm.native.attention import step
-from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding
+from accelplug_vllm.native.attention.pieces import (
+    AS_IT_IS,
+    COST_OF_A_PIECE,
+    COST_OF_A_PIECE_ON_THE_HOST,
+    Padding,
+)
 
 
 @dataclass
@@ -34,6 +39,7 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         # The runner then puts requests with one query before the others, so that few pieces are enough.
         self._init_reorder_batch_threshold(1)
         self._no_cache = isinstance(kv_cache_spec, EncoderOnlyAttentionSpec)
+        here = devices.current()
         # A builder on its own, as in vLLM's tests, has no layers: the cache's spec then stands for them.
         layers = get_layers_from_vllm_config(vllm_config, Attention, layer_names).values()
         self._needs = step.Needs(
@@ -43,7 +49,8 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
             dtype=vllm_config.model_config.dtype,
             block_size=kv_cache_spec.block_size,
             most_keys=min((layer.impl.most_keys for layer in layers), default=vllm_config.model_config.max_model_len),
-            padding=_padding(shapes.of(vllm_config, devices.current())),
+            padding=_padding(shapes.of(vllm_config, here)),
+            cost_of_a_piece=COST_OF_A_PIECE_ON_THE_HOST if here.simulated else COST_OF_A_PIECE,
         )
 
     def build(

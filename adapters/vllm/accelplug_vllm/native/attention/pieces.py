@@ -1,13 +1,18 @@
-"""Divides a batch into pieces: runs of neighbouring requests that are computed together, padded to one shape."""
+"""Divides a batch into pieces: requests that are computed together, padded to one shape."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-# What one more piece costs, in scores (a query against a key) that could be computed in the same time. A rough figure:
-# it only has to keep a few short requests together and a long one apart.
+# What one more piece costs, in scores (a query against a key) that could be computed in the same time: its operators
+# have to be launched, in every layer. On a simulated device they are calls of functions, and scores are slow. Both are
+# rough figures, the first not measured on hardware.
 COST_OF_A_PIECE = 1 << 16
+COST_OF_A_PIECE_ON_THE_HOST = 1 << 12
+
+# What it costs to lay out a key, likewise. With a single query that is most of the work.
+COST_OF_A_KEY = 8
 
 
 @dataclass(frozen=True)
@@ -24,55 +29,61 @@ AS_IT_IS = Padding()
 
 @dataclass(frozen=True)
 class Piece:
-    """Requests ``first`` to ``first + requests``, whose queries are the batch's ``tokens``.
+    """Some of a batch's ``requests``, by number, in the batch's order.
 
     Each is padded to ``queries`` queries against ``keys`` keys, and they to ``rows`` requests.
     """
 
-    first: int
-    requests: int
-    tokens: slice
+    requests: tuple[int, ...]
     rows: int
     queries: int
     keys: int
 
-    @property
-    def own(self) -> slice:
-        """Its requests, in what has a row for each of the batch's."""
-        return slice(self.first, self.first + self.requests)
 
-    @property
-    def is_dense(self) -> bool:
-        """Whether there is nothing to pad: ``rows`` requests have exactly ``queries`` queries each."""
-        return self.rows * self.queries == int(self.tokens.stop) - int(self.tokens.start)
-
-
-def divide(queries: Sequence[int], keys: Sequence[int], most_keys: int, padding: Padding = AS_IT_IS) -> list[Piece]:
-    """The pieces of a batch whose requests have ``queries[i]`` queries against ``keys[i]`` keys, in the batch's order.
+def divide(
+    queries: Sequence[int],
+    keys: Sequence[int],
+    most_keys: int,
+    padding: Padding = AS_IT_IS,
+    cost_of_a_piece: int = COST_OF_A_PIECE,
+) -> list[Piece]:
+    """The pieces of a batch whose requests have ``queries[i]`` queries against ``keys[i]`` keys.
 
     A piece lays out at most ``most_keys`` keys, but for a single request that has more. Requests with one query are
-    kept from those with several, and long from short ones where padding would cost more than another piece.
+    kept from those with several, and long from short ones where padding would cost more than another piece. Requests
+    without queries are there to fill a batch, and are in no piece.
     """
-
-    def piece(first: int, end: int, token: int, widest: int, longest: int) -> Piece:
-        tokens = slice(token, token + sum(queries[first:end]))
-        width, length = padding.queries(max(widest, 1)), padding.keys(max(longest, 1))
-        return Piece(first, end - first, tokens, padding.requests(end - first), width, length)
-
-    pieces: list[Piece] = []
-    first = token = work = widest = longest = 0
-    for row, (width, length) in enumerate(zip(queries, keys, strict=True)):
-        requests = row - first
-        wider, longer = max(widest, width), max(longest, length)
-        own = max(width, 1) * length
-        if requests and (
-            (widest <= 1) != (width <= 1)
-            or padding.requests(requests + 1) * padding.keys(max(longer, 1)) > most_keys
-            or (requests + 1) * wider * longer > 2 * (work + own) + COST_OF_A_PIECE
-        ):
-            pieces.append(piece(first, row, token, widest, longest))
-            first, token, work = row, pieces[-1].tokens.stop, 0
-            wider, longer = width, length
-        widest, longest, work = wider, longer, work + own
-    pieces.append(piece(first, len(queries), token, widest, longest))
+    one = [row for row, count in enumerate(queries) if count == 1]
+    several = [row for row, count in enumerate(queries) if count > 1]
+    pieces = []
+    for rows in (one, several):
+        by_length = sorted(rows, key=lambda row: (keys[row], queries[row]))
+        for own in _runs(by_length, queries, keys, most_keys, padding, cost_of_a_piece):
+            widest, longest = max(queries[row] for row in own), max(keys[row] for row in own)
+            shape = padding.requests(len(own)), padding.queries(widest), padding.keys(max(longest, 1))
+            pieces.append(Piece(tuple(sorted(own)), *shape))
     return pieces
+
+
+def _runs(
+    rows: Iterable[int], queries: Sequence[int], keys: Sequence[int], most_keys: int, padding: Padding, piece: int
+) -> list[list[int]]:
+    """``rows``, which come with the shortest first, in runs."""
+    runs: list[list[int]] = []
+    work = widest = longest = 0
+    for row in rows:
+        length = padding.keys(max(keys[row], 1))
+        own = (queries[row] + COST_OF_A_KEY) * length
+        wider, longer = max(widest, queries[row]), max(longest, length)
+        count = len(runs[-1]) + 1 if runs else 1
+        if (
+            count == 1
+            or padding.requests(count) * longer > most_keys
+            or count * (wider + COST_OF_A_KEY) * longer > work + own + piece
+        ):
+            runs.append([row])
+            work, widest, longest = own, queries[row], length
+        else:
+            runs[-1].append(row)
+            work, widest, longest = work + own, wider, longer
+    return runs

