@@ -11,6 +11,8 @@ from torch._guards import detect_fake_mode
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.utils._pytree import tree_map
 
+from accelplug.sim import host_kernels
+
 aten = torch.ops.aten
 
 
@@ -71,7 +73,9 @@ def move(graph: torch.fx.GraphModule, example_inputs: Sequence[Any], device_type
         own = inputs if module is graph else [on_host(_value(node)) for node in placeholders]
         _rename_devices(module, device_type)
         _lend_constants(module, device_type)
+        _take_own_mm(module)
         FakeTensorProp(module, mode).propagate_dont_convert_inputs(*own)
+        host_kernels.spell_out(module)
         module.recompile()
     return inputs
 
@@ -97,6 +101,12 @@ def _lend_constants(graph: torch.fx.GraphModule, device_type: str) -> None:
     for name, tensor in [*graph.named_buffers(recurse=False), *graph.named_parameters(recurse=False)]:
         if _device(tensor, device_type) is not None:
             setattr(graph, name, torch.ops.accelplug_sim.host_alias(tensor))
+
+
+def _take_own_mm(graph: torch.fx.GraphModule) -> None:
+    """The one that runs op by op too: see csrc/products.h."""
+    for node in graph.graph.find_nodes(op="call_function", target=aten.mm.default):
+        node.target = torch.ops.accelplug_sim.mm.default
 
 
 def _value(node: Any) -> Any:

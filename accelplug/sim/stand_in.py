@@ -13,6 +13,7 @@ SIMULATED = StandIn(
     lowered_on="cpu",
     inner_compile=compiling.inner_compile,
     on_host=host_call.on_host,
+    spells_out=compiling.spells_out,
     fallbacks=fallbacks.SOURCE,
 )
 

@@ -53,6 +53,7 @@ class KernelOp:
         self.said: Counter[str] = Counter()  # reasons that its own functions gave for not taking a call
         self.offered = Tally()
         self.on_host = stand_in.on_host if stand_in else None
+        self.spells_out = stand_in.spells_out if stand_in else None
         self.when_unavailable: Callable[[], None] = lambda: None  # told once, so that nobody tries it again
         self._function: Callable[..., Any] | None = None
         self._lock = threading.Lock()
@@ -63,6 +64,8 @@ class KernelOp:
         """Makes the operator. Raises BackendError where one of this name is there already."""
         _define(self)
         self.op = operators.find(f"{self.name}.{self.overload}")
+        if self.spells_out is not None and self.kernel.fake is None and not self.schema.is_mutable:
+            self.spells_out(self.op, self._reference_of_call)
 
     def failing(self, arguments: list[Any]) -> str | None:
         """Why it doesn't take this call, None where it does. ``arguments`` are all of the schema's."""
@@ -120,8 +123,7 @@ class KernelOp:
 
     def run_reference(self, *args: Any, **kwargs: Any) -> Any:
         """The operator's implementation on the CPU, where compiled code of a simulated device runs."""
-        args, kwargs = self._given(args, kwargs)
-        return self.kernel.reference(*args, **kwargs)
+        return self._reference_of_call(*args, **kwargs)
 
     def run_fake(self, *args: Any, **kwargs: Any) -> Any:
         """The operator's implementation on tensors without data."""
@@ -154,6 +156,10 @@ class KernelOp:
         self.said[str(error) or "NotImplementedError"] += 1
         nothing = [torch.empty(0) for _ in self.schema.returns]  # the table throws it away
         return nothing[0] if len(nothing) == 1 else tuple(nothing)
+
+    def _reference_of_call(self, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self._given(args, kwargs)
+        return self.kernel.reference(*args, **kwargs)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The arguments with the schema's defaults: PyTorch leaves out what equals one."""

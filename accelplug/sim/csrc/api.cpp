@@ -11,6 +11,7 @@
 #include "host_memory.h"
 #include "ledger.h"
 #include "ownership.h"
+#include "products.h"
 #include "registration.h"
 #include "shutdown.h"
 #include "tracing.h"
@@ -88,6 +89,13 @@ void define(torch::Library& library) {
   library.def("adopt(Tensor tensor, int device) -> Tensor", &adopt);
   library.def("adopt_all(Tensor[] tensors, int[] devices) -> Tensor[]",
       [](at::TensorList tensors, at::IntArrayRef devices) { return adopt_all(tensors, devices); });
+
+  // mm in compiled graphs: on the CPU, over lent bytes
+  library.def("mm(Tensor self, Tensor mat2) -> Tensor");
+  library.impl("mm", c10::DispatchKey::CPU, &products::mm);
+  library.impl("mm", c10::DispatchKey::Meta, [](const at::Tensor& self, const at::Tensor& mat2) {
+    return self.new_empty_symint({self.sym_size(0), mat2.sym_size(1)});
+  });
 
   // The profile
   library.def("set_device_count(int count) -> ()", &set_device_count);
