@@ -228,7 +228,14 @@ def test_its_report_says_what_ran_natively_what_fell_back_and_which_buckets() ->
     screen = Console(width=110, record=True, file=io.StringIO())
     screen.print(demo_report.panel(demo_report.since_start("http://box", recorded, 60.0)))
     said = screen.export_text()
-    for words in ("neuron (simulated", "% of operator calls", "fell back", "aten::exponential_", "to the device", "steps"):
+    for words in (
+        "neuron (simulated",
+        "% of operator calls",
+        "fell back",
+        "aten::exponential_",
+        "to the device",
+        "steps",
+    ):
         assert words in said
 
 

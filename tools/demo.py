@@ -117,7 +117,9 @@ def converse(server: Server, name: str, began: float) -> bool:
     print(f"\n\n{reply.tokens} tokens in {reply.end:.2f} s: {speed}")
     time.sleep(COUNTED)
     console.print()
-    console.print(demo_report.panel(demo_report.since_start(server.url, scraped(Client(server.url)), time.monotonic() - began)))
+    console.print(
+        demo_report.panel(demo_report.since_start(server.url, scraped(Client(server.url)), time.monotonic() - began))
+    )
     right = ANSWER in reply.text
     if not right:
         print(f"error: the answer does not name {ANSWER}", file=sys.stderr)

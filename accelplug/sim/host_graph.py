@@ -104,9 +104,12 @@ def _lend_constants(graph: torch.fx.GraphModule, device_type: str) -> None:
 
 
 def _take_own_mm(graph: torch.fx.GraphModule) -> None:
-    """The one that runs op by op too: see csrc/products.h."""
+    """Those of linear layers in float32: see csrc/products.h. Afterwards Inductor fuses no addition into them."""
     for node in graph.graph.find_nodes(op="call_function", target=aten.mm.default):
-        node.target = torch.ops.accelplug_sim.mm.default
+        value, weight = _value(node), node.args[1]
+        transposed = weight.target in (aten.t.default, aten.permute.default)
+        if transposed and value is not None and value.dtype == torch.float32:
+            node.target = torch.ops.accelplug_sim.mm.default
 
 
 def _value(node: Any) -> Any:

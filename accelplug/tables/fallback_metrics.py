@@ -18,7 +18,7 @@ DIRECTIONS = (*CROSSING, "within")  # and those of Transfers
 
 
 class FallbackCollector:
-    """What fell back, by operator; what the device ran, and which of its kernels; copies, by direction, in all and within steps.
+    """What fell back, by operator; what the device ran, and which of its kernels; copies and steps.
 
     ``device`` is ``"neuron:0"``, or the device type where counts are of all indices. They are the counts of this
     process, since the last reset of the ledger. docs/metrics.md lists them.
@@ -78,7 +78,9 @@ class FallbackCollector:
     def _steps(self) -> Iterator[CounterMetricFamily]:
         steps = CounterMetricFamily("accelplug_steps", "Steps of a server on the device.", labels=("device",))
         labels = ("direction", "device")
-        copies = CounterMetricFamily("accelplug_step_transfers", "Copies to and from the device in them.", labels=labels)
+        copies = CounterMetricFamily(
+            "accelplug_step_transfers", "Copies to and from the device in them.", labels=labels
+        )
         moved = CounterMetricFamily("accelplug_step_transfer_bytes", "Bytes that those moved.", labels=labels)
         for device, counted in fallback.steps().items():
             steps.add_metric((device,), counted.steps)

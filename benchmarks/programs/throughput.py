@@ -1,5 +1,4 @@
-"""One offline run of vLLM in a process of its own, over two workloads: answers after short prompts, and long prompts mixed
-with answers.
+"""One offline run of vLLM in a process of its own: answers after short prompts, then long prompts mixed with answers.
 
 `python throughput.py MODEL OPTIONS TOKENS RESULT` writes RESULT, a JSON object: seconds until the engine is up, and of
 each workload the generated tokens per second of its second `generate`, with a digest of each request's tokens. OPTIONS

@@ -58,9 +58,9 @@ SUITE = Suite(
     about=f"{NAME}, float32, `LLM(…)` with 16 requests at once and what each side does by default: in tree that is "
     "torch.compile, and a worker in a process of its own. *Answers*: prompts of 8 to 48 random tokens, "
     f"{TOKENS} tokens each. *Mixed*: every other prompt has 100 to 500 tokens, and answers are half as long to as "
-    "long. After one `generate` of the same size to warm up. The simulator's kernels are PyTorch's for the CPU, so the "
-    "ratio is what native mode and the simulator cost. It says nothing about the speed of a chip. Load is the import of "
-    "vLLM and the start of the engine, with what was compiled in the cache from the second round on.",
+    "long. After one `generate` of the same size to warm up. The simulator's kernels are PyTorch's for the CPU: the "
+    "ratio is what native mode and the simulator cost. It says nothing about the speed of a chip. Load is importing "
+    "vLLM and starting the engine, with what was compiled in the cache from the second round on.",
     variants=(IN_TREE, COMPILED, EAGER),
     metrics=METRICS,
     comparisons=((COMPILED, IN_TREE), (EAGER, IN_TREE)),

@@ -48,6 +48,8 @@ def accelplug_kernels() -> list[Kernel]:
     common = {"provider": "fast", "load": no_sdk, "ran_on": "hardware"}
     return [
         # With a fake of its own, so that graphs keep it as a call, which needs no compiler.
-        Kernel(op="aten::mm", name="mm", level=Level.tile, reference=doubled_mm, fake=mm, accepts={"*": fours}, **common),
+        Kernel(
+            op="aten::mm", name="mm", level=Level.tile, reference=doubled_mm, fake=mm, accepts={"*": fours}, **common
+        ),
         Kernel(op="accelplug::rms_norm", name="norm", level=Level.isa, reference=doubled_norm, **common),
     ]

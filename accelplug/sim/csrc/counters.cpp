@@ -52,7 +52,6 @@ Op::Op(const c10::FunctionSchema& schema)
       arguments(schema.arguments().size()),
       returns(schema.returns().size()),
       takes_mixed_devices(may_mix_devices(name)),
-      is_mm(name == "aten::mm"),
       counts_(std::make_unique<Counts[]>(device_count() * kWays)) {
   for (size_t i = 0; i < arguments; i++) {
     const auto& argument = schema.arguments()[i];

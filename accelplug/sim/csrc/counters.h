@@ -43,7 +43,7 @@ struct Op {
   // From the schema.
   size_t arguments, returns;
   int generator = -1, device = -1; // the argument of that name
-  bool takes_mixed_devices = false, is_mm = false;
+  bool takes_mixed_devices = false;
   std::vector<bool> writes; // for each argument
   bool writes_any = false;
 

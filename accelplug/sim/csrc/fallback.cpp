@@ -2,7 +2,6 @@
 #include "alias.h"
 #include "calls.h"
 #include "generator.h"
-#include "products.h"
 #include "registration.h"
 
 #include <ATen/core/List.h>
@@ -102,9 +101,7 @@ void run(const c10::OperatorHandle& handle, Op& op, torch::jit::Stack* stack) {
   redirect_device(op, *stack, first, loan);
   Call call(op, loan.device());
   redirect_generator(op, *stack, first, loan);
-  if (!op.is_mm || !products::run(*stack)) {
-    handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
-  }
+  handle.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
   if (op.writes_any) {
     loan.give_back();
   }

@@ -43,16 +43,4 @@ at::Tensor mm(const at::Tensor& self, const at::Tensor& mat2) {
       c10::List<std::optional<at::Scalar>>(), std::nullopt);
 }
 
-bool run(torch::jit::Stack& stack) {
-  const auto& self = stack[stack.size() - 2].toTensor();
-  const auto& mat2 = stack[stack.size() - 1].toTensor();
-  if (linear() == nullptr || !is_linear(self, mat2)) {
-    return false;
-  }
-  auto result = products::mm(self, mat2);
-  torch::jit::drop(stack, 2);
-  torch::jit::push(stack, std::move(result));
-  return true;
-}
-
 } // namespace accelplug_sim::products

@@ -25,7 +25,7 @@ def share(parallel: Any) -> list[str]:
         return []
     if THREADS in os.environ:
         return []
-    workers = parallel.local_world_size * parallel.data_parallel_size_local
+    workers = parallel.local_world_size * max(1, parallel.data_parallel_size_local)
     cores = len(os.sched_getaffinity(0))
     os.environ[THREADS] = str(max(1, cores // workers))
     said = f"{os.environ[THREADS]} of {cores} cores for each simulated device"

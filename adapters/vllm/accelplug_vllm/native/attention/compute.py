@@ -51,7 +51,7 @@ def attend(
 def _one_query(
     query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor, scale: float
 ) -> torch.Tensor:
-    """The heads that share a KV head as that head's queries: its keys and values are then read once, not once a head."""
+    """The heads that share a KV head as that head's queries: its keys and values are then read only once."""
     requests, heads, _, size = query.shape
     kv_heads = key.shape[1]
     if bias.shape[1] > 1:  # one for each head, of ALiBi

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
 
 from accelplug_vllm.native.attention.pieces import Piece
 
-
-Index = slice | torch.Tensor
+Index: TypeAlias = slice | torch.Tensor
 
 
 @dataclass(frozen=True)
@@ -35,13 +35,16 @@ def queries(pieces: Sequence[Piece], lengths: np.ndarray, device: torch.device) 
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
     found = [_queries(piece, lengths, starts) for piece in pieces]
     flat = [index for each in found for index in each if not isinstance(index, slice)]
+    there: Iterator[torch.Tensor] = iter(())
     if flat:
         together = torch.from_numpy(np.concatenate(flat)).to(device, non_blocking=True)
         there = iter(together.split([len(index) for index in flat]))
     return [Queries(*(index if isinstance(index, slice) else next(there) for index in each)) for each in found]
 
 
-def _queries(piece: Piece, lengths: np.ndarray, starts: np.ndarray) -> tuple[slice, slice] | tuple[np.ndarray, np.ndarray]:
+def _queries(
+    piece: Piece, lengths: np.ndarray, starts: np.ndarray
+) -> tuple[slice, slice] | tuple[np.ndarray, np.ndarray]:
     first, last = piece.requests[0], piece.requests[-1]
     neighbours = last - first + 1 == len(piece.requests)
     if neighbours and lengths[first : last + 1].sum() == piece.rows * piece.queries:  # nothing to pad

@@ -81,10 +81,7 @@ def prepare(batch: Batch, needs: Needs) -> list[PieceOfBatch]:
     def keys(piece: Piece, own: layout.Queries) -> dict[int | None, Keys]:
         return {window: _keys(piece, own.requests, batch, needs, window) for window in needs.windows}
 
-    return [
-        PieceOfBatch(piece, own, keys(piece, own), space)
-        for piece, own in zip(pieces, queries, strict=True)
-    ]
+    return [PieceOfBatch(piece, own, keys(piece, own), space) for piece, own in zip(pieces, queries, strict=True)]
 
 
 def run(
