@@ -9,6 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from accelplug.bench.comparing import Comparison
+from accelplug.bench.records import Bench
 from accelplug.cli.failures import Failure
 from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
@@ -21,6 +23,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
     "explain": (Explanation, OpExplanation),  # the second with --op
     "doctor": (Report,),
+    "bench": (Bench, Comparison),  # the second with --against
     "conform": (ConformanceReport,),
     "report": (FallbackReport,),
     "trace": (TraceSummary,),
