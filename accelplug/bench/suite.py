@@ -78,7 +78,7 @@ def run(
         _measure(kept, progress, len(to_serve))
         for number, each in enumerate(to_serve):
             progress(f"{each.name}: serving", number, len(to_serve))
-            kept.change(each.name, serving=served(each.name, model, setup.dtype))
+            kept.change(each.name, serving=served(each.name, model, setup.model, setup.dtype))
         kept.end()
     return kept.bench
 

@@ -1,6 +1,7 @@
 """What ``accelplug bench`` asks of vLLM: requests of one length, all at once, through vLLM's own benchmark.
 
-In a process of its own, as `vllm bench throughput` by hand would be, on one device and with vLLM's defaults.
+In a process of its own, as `vllm bench throughput` by hand would be, on one device and with vLLM's defaults; but each
+device gets a KV cache of the same size, in which all requests have room.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from accelplug.bench.records import Serving
+from accelplug.bench.records import Dimensions, Serving
 
 REQUESTS, INPUT, OUTPUT = 32, 128, 64
 LONGEST = INPUT + OUTPUT + 64  # what the model has to have room for
@@ -22,14 +23,14 @@ EXCEPTION = re.compile(r"\b\w+(?:Error|Exception): .+")
 LAST_LINE = re.compile(r".+\s*\Z")
 
 
-def serving(device: str, model: str, dtype: str) -> Serving:
+def serving(device: str, model: str, sizes: Dimensions, dtype: str) -> Serving:
     """Tokens a second of ``model`` on ``device``; where vLLM fails, what it said last."""
     with tempfile.TemporaryDirectory(prefix="accelplug-bench-") as folder:
         result, log = Path(folder, "result.json"), Path(folder, "log.txt")
         try:
             with log.open("wb") as stream:
                 code = subprocess.run(
-                    _command(model, dtype, result),
+                    _command(model, dtype, _cache_bytes(sizes, dtype), result),
                     env={**os.environ, "ACCELPLUG_DEVICE": device},
                     stdin=subprocess.DEVNULL,
                     stdout=stream,
@@ -51,8 +52,19 @@ def serving(device: str, model: str, dtype: str) -> Serving:
     )
 
 
-def _command(model: str, dtype: str, result: Path) -> list[str]:
-    sizes = {"--num-prompts": REQUESTS, "--random-input-len": INPUT, "--random-output-len": OUTPUT}
+def _cache_bytes(sizes: Dimensions, dtype: str) -> int:
+    element = 4 if dtype == "float32" else 2
+    token = 2 * sizes.layers * sizes.kv_heads * sizes.head_size * element
+    return 2 * REQUESTS * LONGEST * token  # twice, as caches are divided into blocks
+
+
+def _command(model: str, dtype: str, cache: int, result: Path) -> list[str]:
+    sizes = {
+        "--num-prompts": REQUESTS,
+        "--random-input-len": INPUT,
+        "--random-output-len": OUTPUT,
+        "--kv-cache-memory-bytes": cache,
+    }
     return [
         *(sys.executable, "-m", "vllm.entrypoints.cli.main", "bench", "throughput"),
         *("--model", model, "--dtype", dtype, "--max-model-len", str(LONGEST), "--num-warmups", "1"),
