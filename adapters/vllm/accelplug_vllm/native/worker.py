@@ -29,6 +29,7 @@ from accelplug_vllm.native import (
     grammar,
     graphs,
     groups,
+    loss,
     memory,
     options,
     packing,
@@ -42,7 +43,7 @@ from accelplug_vllm.stepping import CountsSteps
 log = logging.getLogger("vllm.accelplug")
 
 
-class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
     """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
