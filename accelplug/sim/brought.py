@@ -1,4 +1,4 @@
-"""The profiles that installed backends bring: the file ``profile.toml`` in a backend's package. No backend is imported."""
+"""The profiles that backends bring: ``profile.toml`` in the package that a backend is. None is imported for it."""
 
 from __future__ import annotations
 

@@ -166,8 +166,8 @@ def _path(simulate: str) -> Path:
     known = brought.profiles()
     if simulate not in known:
         raise BadInputError(
-            f"there is no profile {simulate!r}{did_you_mean(simulate, known)}; known: {', '.join(known)}, those of the "
-            f"installed backends that bring one ({brought.FILE} in their package), or the path of a .toml file"
+            f"there is no profile {simulate!r}{did_you_mean(simulate, known)}; known: {', '.join(known)} (the backends "
+            f"whose package has a {brought.FILE}), or the path of a .toml file"
         )
     return known[simulate]
 
@@ -182,7 +182,10 @@ def _read(path: Path, changed: int) -> Profile:
 
 
 def _with_base(path: Path, over: tuple[Path, ...] = ()) -> dict[str, Any]:
-    """The file's values over those of the backend's profile that its key ``base`` names. ``over`` are the files that start from it."""
+    """The file's values over those of the profile that its key ``base`` names, a backend's.
+
+    ``over`` are the files that start from this one.
+    """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

@@ -15,7 +15,6 @@ import compiled_case
 import device_compiling
 import pytest
 
-
 Cases = Callable[..., "dict[str, Any]"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 Write = Callable[[str], str]

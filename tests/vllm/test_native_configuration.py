@@ -39,7 +39,7 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_constraints(probe):
-    dtypes = ("bool", "uint8", "int32", "float16", "float32")
+    dtypes = ("bool", "uint8", "int32", "int64", "float16", "float32")
     return Constraints(dtypes=dtypes, casts={"float64": "float32"}, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl

@@ -11,7 +11,7 @@ from vllm.v1.kv_cache_interface import KVCacheLayout
 
 from accelplug_vllm.native import device
 from accelplug_vllm.native.attention import cache, step
-from accelplug_vllm.native.attention.compute import Rules
+from accelplug_vllm.native.attention.compute import Compute, Rules, pytorch
 from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder
 
 WITHOUT_CACHE = (AttentionType.ENCODER_ONLY, AttentionType.ENCODER)
@@ -95,6 +95,7 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
     ) -> None:
         config = get_current_vllm_config()
         here = device.current()
+        spec = here.attention(attn_type)
         self.num_heads = num_heads
         self.head_size = head_size
         self.scale = float(scale)
@@ -106,9 +107,10 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
         if alibi_slopes is not None:
             slopes = torch.tensor(alibi_slopes, dtype=torch.float32, device=here.torch_type)
         self.rules = Rules(self.scale, logits_soft_cap or 0.0, slopes, sinks)
+        self.compute: Compute = spec.compute or pytorch
         dtype = torch.get_default_dtype()
         key_bytes = self.num_kv_heads * 2 * head_size * dtype.itemsize
-        self.most_keys = here.attention(attn_type).workspace_bytes // key_bytes
+        self.most_keys = spec.workspace_bytes // key_bytes
         tokens = config.scheduler_config.max_num_batched_tokens
         longest = config.model_config.max_model_len if config.model_config else tokens  # without, a layer on its own
         tokens = min(tokens, longest)
@@ -138,5 +140,6 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
             # vLLM runs the model like this to see how much memory it takes beside the cache: take what a step may.
             query.new_empty(self._reserve, dtype=torch.int8)
             return output.zero_()
-        step.run(attn_metadata.pieces, query, key, value, kv_cache, output, self.sliding_window, self.rules)
+        pieces, window = attn_metadata.pieces, self.sliding_window
+        step.run(pieces, query, key, value, kv_cache, output, window, self.rules, self.compute)
         return output
