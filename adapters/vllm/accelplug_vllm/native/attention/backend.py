@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -74,6 +75,17 @@ class PagedAttention(AttentionBackend):  # type: ignore[misc]
     @classmethod
     def supports_device_cpu_query_lens_mismatch(cls) -> bool:
         return False  # pieces are divided by what the host knows
+
+
+def in_use(layers: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """What computes attention in a model's ``layers``, for the report: ``{"Attention": ("acme.attention.attend",)}``.
+
+    A backend of the vendor's own is there by its name.
+    """
+    impls = [layer.impl for layer in layers if hasattr(layer, "impl")]
+    made = [impl.compute if isinstance(impl, PagedAttentionLayer) else type(impl) for impl in impls]
+    names = dict.fromkeys(f"{each.__module__}.{each.__qualname__}" for each in made)
+    return {"Attention": tuple(names)} if names else {}
 
 
 class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
