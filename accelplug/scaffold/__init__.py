@@ -1,7 +1,7 @@
 """What ``accelplug new`` writes: a vendor's package, from templates.
 
 `answers` are what is asked of the chip, `names` says which names a backend may have, `writing` makes the files of
-``templates/``. Nothing here is imported unless a package is to be written.
+``templates/``. jinja2 is imported when a package is written, and not before.
 """
 
 from accelplug.scaffold.answers import Answers

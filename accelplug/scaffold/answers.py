@@ -9,7 +9,6 @@ from pydantic import Field, field_validator, model_validator
 
 from accelplug.errors import did_you_mean
 from accelplug.scaffold import names
-from accelplug.sim.profile import DTYPES
 from accelplug.specs.record import Record
 
 MODELS_RUN_IN = ("bfloat16", "float16", "float32")
@@ -70,6 +69,8 @@ class Answers(Record):
     @field_validator("dtypes")
     @classmethod
     def _known(cls, dtypes: tuple[str, ...]) -> tuple[str, ...]:
+        from accelplug.sim.profile import DTYPES  # the simulator is for those who simulate
+
         for dtype in dtypes:
             if dtype == "int64":
                 raise ValueError("int64 is a question of its own (--int64, --no-int64); leave it out")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import tempfile
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def write(answers: Answers, directory: Path) -> Written:
         directory=str(directory),
         files=tuple(sorted(texts)),
         next=(
-            f"cd {directory}",
+            f"cd {shlex.quote(str(directory))}",
             "make test",
             f"ACCELPLUG_SIMULATE={answers.name} vllm serve MODEL --device {answers.name}",
         ),
@@ -52,7 +54,7 @@ def write(answers: Answers, directory: Path) -> Written:
 
 def check_free(directory: Path) -> None:
     """Raises BadInputError where something is at ``directory``, or there is no folder to make it in."""
-    if directory.exists() or directory.is_symlink():
+    if os.path.lexists(directory):
         raise BadInputError(f"{directory} is there already; remove it, or give --directory")
     if not directory.absolute().parent.is_dir():
         raise BadInputError(f"{directory}: there is no folder {directory.absolute().parent}; make it first")
