@@ -154,11 +154,14 @@ def find(simulate: str) -> Profile:
     Raises BadInputError with the nearest name, or the file and what is wrong in it.
     """
     path = _path(simulate)
-    return _read(path, path.stat().st_mtime_ns)
+    found = _read(path, path.stat().st_mtime_ns)
+    if not _is_path(simulate) and found.name != simulate:
+        raise BadInputError(f"{path}: name = {found.name!r}, but the backend that brings it is {simulate!r}")
+    return found
 
 
 def _path(simulate: str) -> Path:
-    if simulate.endswith(".toml") or "/" in simulate:
+    if _is_path(simulate):
         path = Path(simulate)
         if not path.is_file():
             raise BadInputError(f"there is no profile {simulate!r}: it is not a file; correct the path")
@@ -170,6 +173,10 @@ def _path(simulate: str) -> Path:
             f"whose package has a {brought.FILE}), or the path of a .toml file"
         )
     return known[simulate]
+
+
+def _is_path(simulate: str) -> bool:
+    return simulate.endswith(".toml") or "/" in simulate
 
 
 @functools.lru_cache(maxsize=16)

@@ -166,10 +166,17 @@ def test_a_third_partys_backend_brings_its_profile_and_is_not_imported_for_it(
         accelplug.devices()
 
 
-def test_a_profile_that_starts_from_itself_is_refused(site: Site) -> None:
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('base = "acme"\n', "base = 'acme' ends in this file again; start from another profile"),
+        ('base = "spyre"\n', "name = 'spyre', but the backend that brings it is 'acme'"),
+    ],
+)
+def test_a_backends_profile_that_is_no_chip_of_its_own_is_refused(text: str, complaint: str, site: Site) -> None:
     package = site.folder / "acme_package"
     package.mkdir()
-    (package / "profile.toml").write_text('base = "acme"\n')
+    (package / "profile.toml").write_text(text)
     site.metadata("acme-backend", "acme", "acme_package")
-    with pytest.raises(BadInputError, match="base = 'acme' ends in this file again"):
+    with pytest.raises(BadInputError, match=complaint):
         find("acme")
