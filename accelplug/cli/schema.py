@@ -15,6 +15,7 @@ from accelplug.cli.failures import Failure
 from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.doctor import Report
+from accelplug.scaffold import Written
 from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
 from accelplug.tracing.summary import TraceSummary
@@ -29,6 +30,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "trace": (TraceSummary,),
     "top": (ServerStatus,),  # with --once
     "ray-resources": (RayResources,),
+    "new": (Written,),
 }
 
 
