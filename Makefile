@@ -26,10 +26,8 @@ test-devices: setup ## what `make test` has of several devices, and more: data a
 	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py
 
 test-upstream: export ACCELPLUG_SIMULATE ?= neuron
-test-upstream: setup ## vLLM's own tests on a simulated device, in 10 minutes; fetches them once, writes docs/upstream.md
-	@mkdir -p build; rm -f build/upstream.json
-	$(PY) -m pytest -q --accelplug-upstream vllm --accelplug-upstream-json build/upstream.json; status=$$?; \
-		$(PY) -m accelplug.testing.summary build/upstream.json docs/upstream.md && exit $$status
+test-upstream: setup ## vLLM's own tests on simulated neuron, minutes; on spyre: ACCELPLUG_SIMULATE=spyre make test-upstream
+	$(PY) -m pytest --accelplug-upstream vllm --accelplug-upstream-page docs/upstream.md
 
 lint: setup ## ruff, mypy and the import rules
 	$(VENV)/bin/ruff check .
