@@ -12,6 +12,7 @@ from pydantic.json_schema import models_json_schema
 from accelplug.cli.failures import Failure
 from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
+from accelplug.conformance.changes import Comparison
 from accelplug.doctor import Report
 from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
@@ -21,7 +22,7 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
     "explain": (Explanation, OpExplanation),  # the second with --op
     "doctor": (Report,),
-    "conform": (ConformanceReport,),
+    "conform": (ConformanceReport, Comparison),  # the second with --compare
     "report": (FallbackReport,),
     "trace": (TraceSummary,),
     "top": (ServerStatus,),  # with --once

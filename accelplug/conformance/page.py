@@ -8,10 +8,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from accelplug.conformance.records import Check, ConformanceReport, Outcome
-from accelplug.conformance.summary import OPS, WAYS, headline, ops, provenance, way
+from accelplug.conformance.summary import DIRECTIONS, OPS, WAYS, headline, ops, provenance, way
 
 TEMPLATE = "report.html.j2"
-DIRECTIONS = ("forward", "backward")
 
 
 def page(report: ConformanceReport) -> str:
