@@ -140,12 +140,11 @@ class Layer:
         return kv_cache_interface.FullAttentionSpec(**given)
 
     def _empty_cache(self) -> torch.Tensor:
-        """[blocks, KV heads, tokens, a key and a value], in memory as the attention wants it. Nobody's content is NaN,
-        so that what should not be read shows."""
+        """[blocks, KV heads, tokens, a key and a value], in memory as the attention wants it."""
         (layout, *_) = self.backend.supported_kv_cache_layouts() or (kv_cache_interface.KVCacheLayout.LBNHC,)
         shape = (BLOCKS, self.heads.keys, self.block, 2 * self.heads.size)
         order = layout.layer_view_order
-        memory = torch.full([shape[axis] for axis in order], float("nan"), dtype=self.dtype).to(self.device)
+        memory = torch.zeros([shape[axis] for axis in order], dtype=self.dtype).to(self.device)
         return memory.permute([order.index(axis) for axis in range(len(shape))])
 
     def _metadata(
