@@ -22,6 +22,7 @@ from accelplug.conformance.records import AreaReport, Check, ConformanceReport, 
 from accelplug.conformance.subject import Subject, subject
 from accelplug.conformance.task import Task
 from accelplug.errors import BadInputError
+from accelplug.notices import warn_once
 
 Progress = Callable[[str, int, int], None]
 """Called with an area's name, the number of checks that have ended since, and of those that were planned since."""
@@ -78,9 +79,13 @@ def run(
 
 def reusable(kept: ConformanceReport, now: ConformanceReport) -> dict[str, AreaReport]:
     """The areas of an earlier report that need not be examined again: where the same software, of the same content,
-    would run the same checks on the same device, all of them. ``now`` is a report without areas."""
-    same = ("device", "simulated", "verdict", "system", "python", "details", "content", "quick")
-    if kept.only or now.only or any(getattr(kept, name) != getattr(now, name) for name in same):
+    would run the same checks on the same device, all of them. ``now`` is a report without areas.
+
+    Warns, with what is another now, where nothing of it can be used.
+    """
+    same = ("device", "simulated", "verdict", "system", "python", "details", "content", "quick", "only")
+    if other := [name for name in same if getattr(kept, name) != getattr(now, name)]:
+        warn_once(f"what is kept was found with another {', '.join(other)}: everything is run again")
         return {}
     versions = {area.name: area.version for area in all_areas()}
     return {area.name: area for area in kept.areas if versions.get(area.name) == area.version}
