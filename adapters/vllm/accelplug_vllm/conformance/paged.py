@@ -16,6 +16,7 @@ from vllm.v1.attention.selector import get_attn_backend
 
 from accelplug.conformance.checks import Skip
 from accelplug.conformance.subject import Subject
+from accelplug.errors import BadInputError
 from accelplug_vllm.conformance import here
 from accelplug_vllm.conformance.textbook import Rules
 
@@ -56,9 +57,7 @@ class Layer:
         self._config = here.configuration(subject.name, dtype)
         self._kind = AttentionType.DECODER if cached else AttentionType.ENCODER_ONLY
         with set_current_vllm_config(self._config):
-            self.backend = get_attn_backend(
-                heads.size, self.dtype, "auto", attn_type=self._kind, has_sink=bool(rules.sinks)
-            )
+            self.backend = self._chosen()
             self._refuse()
             self._made = self._layer()
             self._builder = self.backend.get_builder_cls()(
@@ -95,6 +94,13 @@ class Layer:
         output = torch.full_like(q, float("nan"))
         found = self._made.impl.forward(self._made, q, k, v, self.cache, metadata, output=output)
         return (output if found is None else found).reshape(query.shape).cpu()
+
+    def _chosen(self) -> Any:
+        sinks = bool(self.rules.sinks)
+        try:
+            return get_attn_backend(self.heads.size, self.dtype, "auto", attn_type=self._kind, has_sink=sinks)
+        except (ValueError, BadInputError) as refusal:  # vLLM's, or accelplug's
+            raise Skip(f"no attention of the device takes it: {refusal}") from refusal
 
     def _refuse(self) -> None:
         said, backend = self.backend.get_name(), self.backend

@@ -102,8 +102,9 @@ class Server:
     def has_ended(self, started: Sequence[psutil.Process]) -> int:
         """The server's code, once neither it nor any of what it has ``started`` is left. Raises AssertionError with
         what is still there after a minute."""
-        _, alive = psutil.wait_procs([*started], END_LIMIT)
-        left = [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+        deadline = time.monotonic() + END_LIMIT
+        while (left := [process for process in started if _runs(process)]) and time.monotonic() < deadline:
+            time.sleep(0.1)
         expect(not left, f"after {END_LIMIT:g} s these are left: {', '.join(map(_described, left))}{self.last_words()}")
         return int(self._process.wait(1))
 
@@ -126,6 +127,14 @@ class Server:
 def question(prompt: Sequence[int]) -> dict[str, Any]:
     """A request for greedy tokens."""
     return {"prompt": [*prompt], "max_tokens": expected.ANSWER, "temperature": 0, "ignore_eos": True}
+
+
+def _runs(process: psutil.Process) -> bool:
+    """One that has ended and that nobody has asked for its code doesn't."""
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _described(process: psutil.Process) -> str:
