@@ -10,6 +10,7 @@ from accelplug.conformance.summary import DIRECTIONS, OPS
 from accelplug.errors import BadInputError
 from accelplug.specs import Record
 
+MOST_NAMED = 3  # checks that only one report has
 # How well an operator goes, where the check passes either way. "right" says that nobody counts who ran it.
 BETTER_WAYS = {"native": 2, "fallback": 1}
 
@@ -64,26 +65,20 @@ def compare(before: ConformanceReport, after: ConformanceReport) -> Comparison:
         raise BadInputError(
             f"a report of {before.device} and one of {after.device} can't be compared; give two of the same device"
         )
-    worse: list[Change] = []
-    better: list[Change] = []
+    found: list[tuple[bool, Change]] = []  # whether it is worse, and what it is
     incomparable, unchanged = [], 0
     for name in dict.fromkeys(area.name for report in (before, after) for area in report.areas):
-        pair = [report[name] if report.has(name) else None for report in (before, after)]
-        why, shared = _shared(*pair)
+        why, shared = _shared(*(report[name] if report.has(name) else None for report in (before, after)))
         if why:
             incomparable.append(Incomparable(area=name, why=why))
-        for then, now in shared:
-            change = _change(then, now)
-            if change is None:
-                unchanged += 1
-            else:
-                (worse if _rank(now) < _rank(then) else better).append(change)
-    level = _level_change(before, after)
-    (worse if level and level[0] else better).extend([level[1]] if level else [])
+        changed = [(then, now) for then, now in shared if _rank(then) != _rank(now)]
+        unchanged += len(shared) - len(changed)
+        found += [(_rank(now) < _rank(then), _change(then, now)) for then, now in changed]
+    found += _level(before, after)
     return Comparison(
         device=before.device,
-        worse=tuple(worse),
-        better=tuple(better),
+        worse=tuple(change for is_worse, change in found if is_worse),
+        better=tuple(change for is_worse, change in found if not is_worse),
         incomparable=tuple(incomparable),
         unchanged=unchanged,
         before=_ran(before),
@@ -100,13 +95,14 @@ def _shared(before: AreaReport | None, after: AreaReport | None) -> tuple[str, l
     then = {check.name: check for check in before.checks}
     now = {check.name: check for check in after.checks}
     both = [(then[name], now[name]) for name in then if name in now]
-    one = [name for name in (*then, *now) if (name in then) != (name in now)]
-    return f"{len(one)} checks are in one report only: {', '.join(one[:3])}{' …' * (len(one) > 3)}" * bool(one), both
+    single = [name for name in (*then, *now) if (name in then) != (name in now)]
+    if not single:
+        return "", both
+    shown = ", ".join(single[:MOST_NAMED]) + (" …" if len(single) > MOST_NAMED else "")
+    return f"only one report has {shown} ({len(single)} in all)", both
 
 
-def _change(then: Check, now: Check) -> Change | None:
-    if _rank(then) == _rank(now):
-        return None
+def _change(then: Check, now: Check) -> Change:
     said = now.why or then.why or ", ".join(map(str, now.data.get("fell_back", ())))
     return Change(area=now.area, name=now.name, before=_said(then), after=_said(now), why=said)
 
@@ -124,20 +120,16 @@ def _said(check: Check) -> str:
     return f"{check.outcome} ({', '.join(ways)})" if ways and not check.outcome.wrong else str(check.outcome)
 
 
-def _level_change(before: ConformanceReport, after: ConformanceReport) -> tuple[bool, Change] | None:
-    """Whether it got worse, and how; None where both have the same level, or one was made to have none."""
+def _level(before: ConformanceReport, after: ConformanceReport) -> list[tuple[bool, Change]]:
+    """Whether another level is worse, and which it is; nothing for the same one, or where one report is a sample."""
     order = ["", *levels.names()]
     then, now = before.standing, after.standing
-    if then.level == now.level or not (then.next or then.level) or not (now.next or now.level):
-        return None
-    change = Change(
-        area="level",
-        name="the level reached",
-        before=then.level or "none",
-        after=now.level or "none",
-        why="; ".join((now if order.index(now.level) < order.index(then.level) else then).missing),
-    )
-    return order.index(now.level) < order.index(then.level), change
+    if then.level == now.level or any(each.quick or each.only for each in (before, after)):
+        return []
+    is_worse = order.index(now.level) < order.index(then.level)
+    why = "; ".join((now if is_worse else then).missing)
+    names = {"before": then.level or "none", "after": now.level or "none"}
+    return [(is_worse, Change(area="level", name="the level reached", why=why, **names))]
 
 
 def _ran(report: ConformanceReport) -> dict[str, str]:

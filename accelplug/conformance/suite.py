@@ -16,13 +16,13 @@ from accelplug.conformance.areas.area import Area
 from accelplug.conformance.catalogue import areas as all_areas
 from accelplug.conformance.catalogue import find
 from accelplug.conformance.content import content, version_of
+from accelplug.conformance.keeping import reusable
 from accelplug.conformance.levels import areas_of, standing
 from accelplug.conformance.processes import Crew
 from accelplug.conformance.records import AreaReport, Check, ConformanceReport, Outcome
 from accelplug.conformance.subject import Subject, subject
 from accelplug.conformance.task import Task
 from accelplug.errors import BadInputError
-from accelplug.notices import warn_once
 
 Progress = Callable[[str, int, int], None]
 """Called with an area's name, the number of checks that have ended since, and of those that were planned since."""
@@ -50,7 +50,7 @@ def run(
     unless given, one where the device can be open in one process only.
 
     ``keep`` is given the report as it grows, after each area. With an earlier one as ``kept``, what it has is not
-    run again; `reusable` says when that holds.
+    run again; `keeping.reusable` says when that holds.
 
     Raises BadInputError for a name that no backend has, an area or a level that doesn't exist, and for patterns that no
     check matches.
@@ -75,20 +75,6 @@ def run(
     if only and not found:
         raise BadInputError(f"no check in {', '.join(a.name for a in wanted)} is named like {' or '.join(only)}")
     return report(found)
-
-
-def reusable(kept: ConformanceReport, now: ConformanceReport) -> dict[str, AreaReport]:
-    """The areas of an earlier report that need not be examined again: where the same software, of the same content,
-    would run the same checks on the same device, all of them. ``now`` is a report without areas.
-
-    Warns, with what is another now, where nothing of it can be used.
-    """
-    same = ("device", "simulated", "verdict", "system", "python", "details", "content", "quick", "only")
-    if other := [name for name in same if getattr(kept, name) != getattr(now, name)]:
-        warn_once(f"what is kept was found with another {', '.join(other)}: everything is run again")
-        return {}
-    versions = {area.name: area.version for area in all_areas()}
-    return {area.name: area for area in kept.areas if versions.get(area.name) == area.version}
 
 
 def _about(examined: Subject, only: tuple[str, ...]) -> dict[str, Any]:

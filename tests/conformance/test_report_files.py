@@ -11,7 +11,8 @@ import jsonschema
 import pytest
 from made_up_reports import area, check, report
 
-from accelplug.conformance import ConformanceReport, badge, files, levels
+from accelplug.conformance import ConformanceReport, badge, catalogue, files, levels
+from accelplug.conformance.keeping import reusable
 from accelplug.conformance.page import index
 from accelplug.errors import BadInputError
 
@@ -63,11 +64,20 @@ def test_what_is_kept_is_not_run_again_and_what_is_new_is_added(examine: Examine
     assert [[each.name for each in then.areas] for then in grown] == [["probe", "rng"]]
 
 
-def test_what_other_software_gave_is_run_again(examine: Examine) -> None:
+def test_what_other_software_gave_is_run_again(examine: Examine, caplog: pytest.LogCaptureFixture) -> None:
     kept = examine("cpu", areas=["probe"])
     other = kept.model_copy(update={"content": {**kept.content, "torch": "0" * 12}})
     again = examine("cpu", areas=["rng"], kept=other)
     assert [each.name for each in again.areas] == ["rng"]
+    assert "what is kept was found with another torch: everything is run again" in caplog.text
+
+
+def test_software_that_only_other_areas_are_about_may_have_changed() -> None:
+    of_ops, of_vllm = (area(each.name, version=each.version) for each in catalogue.find(["ops", "vllm_cache"]))
+    kept = report(of_ops, of_vllm, content={"accelplug": "1", "torch": "1", "vllm": "1"})
+    now = report(content={"accelplug": "1", "torch": "1", "vllm": "2"})
+    assert reusable(kept, now) == {"ops": of_ops}
+    assert reusable(kept, report(content={"accelplug": "2", "torch": "1", "vllm": "1"})) == {}
 
 
 def test_a_badge_says_the_level_and_on_what_it_was_reached() -> None:
