@@ -9,7 +9,7 @@ from accelplug.specs import Record
 NOISE = 0.10  # less of a change than this is none, even where the rounds don't overlap
 
 
-class Change(Record):
+class WorkloadChange(Record):
     """One workload of one device, before and now. ``ratio`` is now by before: below 1 is quicker."""
 
     device: str
@@ -21,18 +21,18 @@ class Change(Record):
     verdict: str
 
 
-class Comparison(Record):
+class BenchComparison(Record):
     """What changed between two runs. ``other``: what differs besides, so that a reader knows what is compared."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[WorkloadChange, ...]
     other: tuple[str, ...] = ()
 
     @property
-    def slower(self) -> tuple[Change, ...]:
+    def slower(self) -> tuple[WorkloadChange, ...]:
         return tuple(change for change in self.changes if change.verdict in ("slower", "broken"))
 
 
-def compare(now: Bench, before: Bench) -> Comparison:
+def compare(now: Bench, before: Bench) -> BenchComparison:
     """Raises BadInputError where the two have no device, or no sizes, in common."""
     if (now.setup.model, now.setup.dtype) != (before.setup.model, before.setup.dtype):
         raise BadInputError(
@@ -55,12 +55,12 @@ def compare(now: Bench, before: Bench) -> Comparison:
         for field in ("accelplug", "torch", "system")
         if getattr(now.setup, field) != getattr(before.setup, field)
     ]
-    return Comparison(changes=tuple(changes), other=tuple(other))
+    return BenchComparison(changes=tuple(changes), other=tuple(other))
 
 
-def _change(device: str, now: Measured, before: Measured) -> Change:
+def _change(device: str, now: Measured, before: Measured) -> WorkloadChange:
     ratio = now.seconds / before.seconds if now.seconds and before.seconds else 0.0
-    return Change(
+    return WorkloadChange(
         device=device,
         step=now.step,
         name=now.name,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from accelplug.bench import analysis
-from accelplug.bench.comparing import Comparison
+from accelplug.bench.comparing import BenchComparison
 from accelplug.bench.records import Bench, DeviceBench, Measured
 from accelplug.reporting import units
 
@@ -121,7 +121,7 @@ def _advice(out: Console, device: DeviceBench) -> None:
     out.print(table)
 
 
-def comparison(out: Console, found: Comparison) -> None:
+def comparison(out: Console, found: BenchComparison) -> None:
     """What changed, most first, and a line on the rest."""
     for text in found.other:
         out.print(Text(text, style="yellow"))
