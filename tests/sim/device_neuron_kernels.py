@@ -1,4 +1,4 @@
-"""Runs each of Neuron's kernels through the table of the simulated device. Prints what ran, and what fell back, as JSON."""
+"""Runs each of Neuron's kernels through the table of the simulated device. Prints what ran and fell back, as JSON."""
 
 from __future__ import annotations
 
