@@ -9,7 +9,7 @@ from dataclasses import dataclass
 # have to be launched, in every layer. On a simulated device they are calls of functions, and scores are slow. Both are
 # rough figures, the first not measured on hardware.
 COST_OF_A_PIECE = 1 << 16
-COST_OF_A_PIECE_ON_THE_HOST = 1 << 12
+COST_OF_A_PIECE_ON_THE_HOST = 1 << 13
 
 # What it costs to lay out a key, likewise. With a single query that is most of the work.
 COST_OF_A_KEY = 8
