@@ -24,9 +24,6 @@ def test_a_real_server_on_a_simulated_device(recorded: tuple[str, str]) -> None:
     assert now.generation_tokens_per_second
     assert now.native_share is not None
     assert 0 < now.native_share <= 1
-    assert now.steps
-    assert now.to_device_per_step
-    assert now.to_host_per_step == 1, "sampled tokens"
     assert "aten::exponential_" in {row.op for row in now.fallbacks}
     assert [row.bytes for row in now.fallbacks] == sorted((row.bytes for row in now.fallbacks), reverse=True)
 

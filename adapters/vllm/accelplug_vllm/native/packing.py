@@ -3,8 +3,9 @@
 The runner fills its buffers on the host and copies each to the device when it is ready. Here these copies wait, and go
 together before anything reads them. See compat: "runner.inputs".
 
-With the five inputs of `tests/vllm/test_native_packing.py` that costs 0.16 ms of Python a step on the simulator (200 µs in
-place of 36) and saves four transfers: it pays where one takes more than some 40 µs. What it takes on hardware isn't known.
+With the five inputs of `tests/vllm/test_native_packing.py` that costs 0.16 ms of Python a step on the simulator (200 µs
+in place of 36) and saves four transfers: it pays where one takes more than some 40 µs. What one takes on hardware isn't
+known.
 """
 
 from __future__ import annotations
