@@ -240,8 +240,8 @@ def test_its_report_says_what_ran_natively_what_fell_back_and_which_buckets() ->
     screen.print(demo_report.panel(demo_report.since_start("http://box", exposition.parsed(recorded + STEPS), 60.0)))
     said = screen.export_text()
     for words in (
-        "neuron (simulated",
-        "% of operator calls",
+        "neuron (simulated)",
+        "% of calls",
         "aten::exponential_",
         "16 × 3 · 64 × 1 steps; 75.0 % of their tokens is padding",
         "1.5 to the device, 1.0 back, in 4 steps",

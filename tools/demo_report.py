@@ -30,16 +30,18 @@ def panel(now: ServerStatus) -> Panel:
         table.add_row(label, said)
     title = Text(f"{now.device or 'vLLM'}", style="bold")
     if now.simulated:
-        title.append(" (simulated: its results are right, its speed is this machine's)", style="yellow")
+        title.append(" (simulated)", style="yellow")
     return Panel(table, title=title, title_align="left", border_style="dim", expand=False)
 
 
 def _rows(now: ServerStatus) -> list[tuple[str, str | Text]]:
     rows: list[tuple[str, str | Text]] = [("decided by", now.decided_by or units.UNKNOWN)]
+    if now.simulated:
+        rows.append(("speed", "this machine's, not a chip's"))
     if now.native_calls is None:
         return [*rows, ("ran on it", "all of it")]
     calls = sum(row.calls for row in now.kernels)
-    share = f"{units.share(now.native_share)} of operator calls"
+    share = f"{units.share(now.native_share)} of calls"
     rows.append(("ran natively", f"{share}: {units.count(now.native_calls)}, and {units.count(calls)} by kernels"))
     if now.kernels:
         rows.append(("kernels", _listed([f"{row.kernel} {units.count(row.calls)}" for row in now.kernels])))
