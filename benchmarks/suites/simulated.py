@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -22,9 +23,10 @@ PROGRAM = Path(__file__).parents[1] / "programs" / "throughput.py"
 TIMEOUT = 900.0  # seconds for one process: the first one compiles all
 TOKENS, QUICK_TOKENS = 48, 8
 COMPILED, EAGER = "simulated Neuron, compiled", "simulated Neuron, op by op"
-SIMULATED = ENVIRONMENTS[ON] | {"ACCELPLUG_SIMULATE": "neuron"}
+THREADS = {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
+SIMULATED = ENVIRONMENTS[ON] | THREADS | {"ACCELPLUG_SIMULATE": "neuron"}
 WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
-    IN_TREE: (ENVIRONMENTS[IN_TREE], {}),
+    IN_TREE: (ENVIRONMENTS[IN_TREE] | THREADS | {"VLLM_CPU_OMP_THREADS_BIND": "nobind"}, {}),
     COMPILED: (SIMULATED, {"additional_config": {"accelplug": {"compile": True}}}),
     EAGER: (SIMULATED, {"enforce_eager": True}),
 }
@@ -55,12 +57,14 @@ def prepare(quick: bool) -> Iterator[Workload]:
 SUITE = Suite(
     name="simulated",
     title="vLLM on the simulator",
-    about=f"{NAME}, float32, `LLM(…)` with 16 requests at once and what each side does by default: in tree that is "
-    "torch.compile, and a worker in a process of its own. *Answers*: prompts of 8 to 48 random tokens, "
-    f"{TOKENS} tokens each. *Mixed*: every other prompt has 100 to 500 tokens, and answers are half as long to as "
-    "long. After one `generate` of the same size to warm up. The simulator's kernels are PyTorch's for the CPU: the "
-    "ratio is what native mode and the simulator cost. It says nothing about the speed of a chip. Load is importing "
-    "vLLM and starting the engine, with what was compiled in the cache from the second round on.",
+    about=f"{NAME}, float32, `LLM(…)` with 16 requests at once, all cores computing on both sides (in tree keeps one free "
+    "unless told otherwise) and the rest as each does it by default: in tree that is torch.compile, and a worker in a "
+    'process of its own. *Compiled* is `{"compile": true}` among accelplug\'s options, *op by op* `enforce_eager`. '
+    f"*Answers*: prompts of 8 to 48 random tokens, {TOKENS} tokens each. *Mixed*: every other prompt has 100 to 500 "
+    "tokens, and answers are half as long to as long. After one `generate` of the same size to warm up. The simulator's "
+    "kernels are PyTorch's for the CPU: the ratio is what native mode and the simulator cost. It says nothing about the "
+    "speed of a chip. Load is importing vLLM and starting the engine, with what was compiled in the cache from the "
+    "second round on.",
     variants=(IN_TREE, COMPILED, EAGER),
     metrics=METRICS,
     comparisons=((COMPILED, IN_TREE), (EAGER, IN_TREE)),
