@@ -57,14 +57,14 @@ def prepare(quick: bool) -> Iterator[Workload]:
 SUITE = Suite(
     name="simulated",
     title="vLLM on the simulator",
-    about=f"{NAME}, float32, `LLM(…)` with 16 requests at once, all cores computing on both sides (in tree keeps one free "
-    "unless told otherwise) and the rest as each does it by default: in tree that is torch.compile, and a worker in a "
-    'process of its own. *Compiled* is `{"compile": true}` among accelplug\'s options, *op by op* `enforce_eager`. '
+    about=f"{NAME}, float32, `LLM(…)` with 16 requests at once, all cores computing on both sides (in tree keeps one "
+    "free unless told otherwise) and the rest as each does it by default: in tree that is torch.compile, and a worker "
+    "in a process of its own. *Compiled* is `compile` among accelplug's options, *op by op* is `enforce_eager`. "
     f"*Answers*: prompts of 8 to 48 random tokens, {TOKENS} tokens each. *Mixed*: every other prompt has 100 to 500 "
-    "tokens, and answers are half as long to as long. After one `generate` of the same size to warm up. The simulator's "
-    "kernels are PyTorch's for the CPU: the ratio is what native mode and the simulator cost. It says nothing about the "
-    "speed of a chip. Load is importing vLLM and starting the engine, with what was compiled in the cache from the "
-    "second round on.",
+    "tokens, and answers are half as long to as long. After one `generate` of the same size to warm up. The "
+    "simulator's kernels are PyTorch's for the CPU: the ratio is what native mode and the simulator cost. It says "
+    "nothing about the speed of a chip. Load is importing vLLM and starting the engine, with what was compiled in the "
+    "cache from the second round on.",
     variants=(IN_TREE, COMPILED, EAGER),
     metrics=METRICS,
     comparisons=((COMPILED, IN_TREE), (EAGER, IN_TREE)),
