@@ -65,7 +65,7 @@ class KernelOp:
         _define(self)
         self.op = operators.find(f"{self.name}.{self.overload}")
         if self.spells_out is not None and self.kernel.fake is None and not self.schema.is_mutable:
-            self.spells_out(self.op, self._reference_of_call)
+            self.spells_out(self.op, self.run_reference)
 
     def failing(self, arguments: list[Any]) -> str | None:
         """Why it doesn't take this call, None where it does. ``arguments`` are all of the schema's."""
@@ -122,8 +122,9 @@ class KernelOp:
             raise
 
     def run_reference(self, *args: Any, **kwargs: Any) -> Any:
-        """The operator's implementation on the CPU, where compiled code of a simulated device runs."""
-        return self._reference_of_call(*args, **kwargs)
+        """The operator's implementation on the CPU, where compiled code of a simulated device runs; what is spelt out."""
+        args, kwargs = self._given(args, kwargs)
+        return self.kernel.reference(*args, **kwargs)
 
     def run_fake(self, *args: Any, **kwargs: Any) -> Any:
         """The operator's implementation on tensors without data."""
@@ -156,10 +157,6 @@ class KernelOp:
         self.said[str(error) or "NotImplementedError"] += 1
         nothing = [torch.empty(0) for _ in self.schema.returns]  # the table throws it away
         return nothing[0] if len(nothing) == 1 else tuple(nothing)
-
-    def _reference_of_call(self, *args: Any, **kwargs: Any) -> Any:
-        args, kwargs = self._given(args, kwargs)
-        return self.kernel.reference(*args, **kwargs)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The arguments with the schema's defaults: PyTorch leaves out what equals one."""
