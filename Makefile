@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-devices test-upstream lint bench support clean
+.PHONY: help setup demo serve test test-devices test-upstream lint bench support conformance clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -40,6 +40,9 @@ bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
 
 support: setup ## run what people do with vLLM on each device (minutes); results in docs/support.md
 	$(PY) -m tools.support
+
+conformance: setup ## the conformance reports of neuron, spyre (simulated) and cpu, in docs/conformance (minutes; goes on where it was)
+	$(PY) -m tools.conformance
 
 clean: ## remove build outputs and caches; the environment stays
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -67,6 +67,7 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
     Raises BadInputError for what the device can't do, naming the flag.
     """
     left_out = features.check(vllm_config, here)
+    check_int64(here)
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
     notes = _make_static(vllm_config, here)
@@ -131,6 +132,15 @@ def check_dtype(dtype: torch.dtype, here: device.NativeDevice) -> None:
         f"--dtype {str(dtype).removeprefix('torch.')}: {here.title} has no such tensors; "
         f"it can run models in {', '.join(able)}: give --dtype {here.constraints.preferred_dtype or able[0]}"
     )
+
+
+def check_int64(here: device.NativeDevice) -> None:
+    """Raises BadInputError where int64 tensors can't be on the device: vLLM's engine makes them there."""
+    if not here.constraints.holds("int64"):
+        raise BadInputError(
+            f"{here.title} has no int64 tensors, and vLLM keeps token ids, positions and slots in them. Where the SDK "
+            "takes them and keeps 32 bits, which is enough, the backend says so: Constraints(casts={'int64': 'int32'})"
+        )
 
 
 def check_attention(backend: Any, selected: Any, asked: Any) -> None:

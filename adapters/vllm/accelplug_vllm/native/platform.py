@@ -14,7 +14,7 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm import device_flag, last_words, metrics, refusal, report, resolution, worker_metrics
 from accelplug_vllm.layers import fused, host, ir
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
@@ -95,6 +95,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
         except AccelplugError as error:
             refusal.stop(error)
         worker_metrics.receive()
+        last_words.receive()
         metrics.publish_profiler(vllm_config.profiler_config)
         report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
