@@ -12,7 +12,7 @@ import base64
 import json
 import os
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -41,13 +41,13 @@ class Browser:
         self._from, writes = os.pipe()
         command = [found, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         command += ["--hide-scrollbars", "--no-first-run", f"--user-data-dir={self._profile.name}"]
-        piped = f'exec "$@" 3<&{reads} 4>&{writes}'  # the browser reads from 3 and writes to 4
-        self._process = subprocess.Popen(
-            ["/bin/sh", "-c", piped, "sh", *command, "--remote-debugging-pipe", "about:blank"],
-            pass_fds=(reads, writes),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        files: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_DUP2, reads, 3),  # the browser reads from 3 and writes to 4
+            (os.POSIX_SPAWN_DUP2, writes, 4),
+            *((os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_WRONLY, 0) for stream in (1, 2)),
+        ]
+        command += ["--remote-debugging-pipe", "about:blank"]
+        self._process = os.posix_spawn(found, command, os.environ, file_actions=files)
         os.close(reads)
         os.close(writes)
         self._read = b""
@@ -58,8 +58,8 @@ class Browser:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self._process.terminate()
-        self._process.wait()
+        os.kill(self._process, signal.SIGTERM)
+        os.waitpid(self._process, 0)
         os.close(self._to)
         os.close(self._from)
         self._profile.cleanup()
@@ -100,7 +100,7 @@ class Browser:
         while b"\0" not in self._read:
             part = os.read(self._from, 1 << 20)
             if not part:
-                raise RuntimeError(f"the browser ended with {self._process.wait()}")
+                raise RuntimeError("the browser has ended")
             self._read += part
         message, _, self._read = self._read.partition(b"\0")
         return dict(json.loads(message))

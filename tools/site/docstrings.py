@@ -29,7 +29,7 @@ def split(text: str | None) -> tuple[str, dict[str, str]]:
     for paragraph in inspect.cleandoc(text or "").split("\n\n"):
         lines = paragraph.splitlines()
         if lines and lines[0].startswith(">>> "):
-            paragraphs.append("```python\n" + paragraph + "\n```")
+            paragraphs.append("```python\n" + re.sub(r" *# doctest: .*", "", paragraph) + "\n```")
         elif found := _terms(lines):
             terms |= found
         elif lines:

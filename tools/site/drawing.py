@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 
-WIDTH, HEIGHT = 132.0, 34.0  # of a box
+WIDTH, HEIGHT = 144.0, 34.0  # of a box
 ACROSS, DOWN = 16.0, 30.0  # between boxes
 ROUNDS = 24  # of putting each part between those it is tied to
 
@@ -25,7 +25,7 @@ def svg(graph: Graph) -> str:
     depth = {name: row * (HEIGHT + DOWN) for row, names in enumerate(rows) for name in names}
     boxes = "".join(_box(name, across[name], depth[name], graph[name].modules) for name in imports)
     lines = "".join(_line([(across[name], depth[name]) for name in chain]) for chain in chains)
-    width = max(across.values()) + WIDTH
+    width = max(across.values()) + WIDTH / 2
     height = len(rows) * (HEIGHT + DOWN) - DOWN
     said = "; ".join(f"{name} imports {', '.join(sorted(others))}" for name, others in arrows.items() if others)
     return (
@@ -69,29 +69,35 @@ def _rows(arrows: dict[str, set[str]]) -> tuple[list[list[str]], list[list[str]]
 
 
 def _placed(rows: list[list[str]], chains: list[list[str]]) -> dict[str, float]:
-    """The left edge of everything: rows are sorted by the middle of what each name is tied to, then spread."""
-    tied: dict[str, list[str]] = {name: [] for row in rows for name in row}
+    """The middle of everything: rows are sorted by the middle of what each name is tied to, then spread.
+
+    By turns from the top, where a name follows those above it, and from the bottom, where it follows those below.
+    """
+    above: dict[str, list[str]] = {name: [] for row in rows for name in row}
+    below: dict[str, list[str]] = {name: [] for row in rows for name in row}
     for chain in chains:
-        for above, below in pairwise(chain):
-            tied[above].append(below)
-            tied[below].append(above)
+        for upper, lower in pairwise(chain):
+            below[upper].append(lower)
+            above[lower].append(upper)
     across = {name: place * (WIDTH + ACROSS) for row in rows for place, name in enumerate(row)}
     for turn in range(ROUNDS):
-        for row in rows if turn % 2 else reversed(rows):
+        tied, order = (above, rows) if turn % 2 else (below, rows[::-1])
+        for row in order:
             wanted = {name: _mean([across[other] for other in tied[name]] or [across[name]]) for name in row}
             row.sort(key=lambda name: wanted[name])
             across |= _spread(row, wanted)
-    left = min(across.values())
+    left = min(across.values()) - WIDTH / 2
     return {name: place - left for name, place in across.items()}
 
 
 def _spread(row: list[str], wanted: dict[str, float]) -> dict[str, float]:
-    """Places from left to right that are far enough apart, as a whole where they were wanted."""
+    """Middles from left to right that are far enough apart, as a whole where they were wanted."""
     places: dict[str, float] = {}
-    at = -float("inf")
+    edge = -float("inf")
     for name in row:
-        places[name] = at = max(at, wanted[name])
-        at += ACROSS + (ACROSS if ">" in name else WIDTH)
+        half = 0.0 if ">" in name else WIDTH / 2
+        places[name] = max(edge + half, wanted[name])
+        edge = places[name] + half + ACROSS
     shift = _mean([wanted[name] - places[name] for name in row])
     return {name: place + shift for name, place in places.items()}
 
@@ -102,23 +108,21 @@ def _mean(values: list[float]) -> float:
 
 def _box(name: str, x: float, y: float, modules: tuple[str, ...]) -> str:
     return (
-        f'<g><title>{escape(", ".join(modules))}</title><rect x="{x:.0f}" y="{y:.0f}" width="{WIDTH:.0f}" '
-        f'height="{HEIGHT:.0f}" rx="4"/><text x="{x + WIDTH / 2:.0f}" y="{y + HEIGHT / 2:.0f}">{escape(name)}</text></g>'
+        f'<g><title>{escape(", ".join(modules))}</title><rect x="{x - WIDTH / 2:.0f}" y="{y:.0f}" width="{WIDTH:.0f}" '
+        f'height="{HEIGHT:.0f}" rx="4"/><text x="{x:.0f}" y="{y + HEIGHT / 2:.0f}">{escape(name)}</text></g>'
     )
 
 
 def _line(corners: list[Point]) -> str:
     """A curve from the lower edge of the first box to the upper edge of the last, upright where it crosses a row."""
-    centre = WIDTH / 2
-    (x, y), path = corners[0], ""
-    x, y = x + centre, y + HEIGHT
+    x, y = corners[0]
+    y += HEIGHT
     path = f"M{x:.0f} {y:.0f}"
     for place, (next_x, next_y) in enumerate(corners[1:], start=2):
-        to_x = next_x + centre
         middle = (y + next_y) / 2
-        path += f"C{x:.0f} {middle:.0f} {to_x:.0f} {middle:.0f} {to_x:.0f} {next_y:.0f}"
-        x, y = to_x, next_y
-        if place < len(corners) :
-            y = next_y + HEIGHT
+        path += f"C{x:.0f} {middle:.0f} {next_x:.0f} {middle:.0f} {next_x:.0f} {next_y:.0f}"
+        x, y = next_x, next_y
+        if place < len(corners):
+            y += HEIGHT
             path += f"V{y:.0f}"
     return f'<path d="{path}"/>'

@@ -26,8 +26,10 @@ GENERATED: dict[str, Callable[[], str]] = {
 }
 COPIED = {"benchmarks.md": "benchmarks/RESULTS.md", "changelog.md": "CHANGELOG.md"}
 COPIES = {path: uri for uri, path in COPIED.items()}
+WIDE = "---\nhide: [toc]\n---\n"
 RECORDS = ("accelplug/hookspecs.py", "accelplug/specs/")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(((?:\.\./)*images/[\w-]+)\.png\)")  # each has a dark form beside it
+MENTION = re.compile(r"`docs/([\w/-]+\.md)`")  # as docstrings name a page
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
@@ -36,14 +38,16 @@ def on_files(files: Files, config: Any) -> Files:
     for uri, make in GENERATED.items():
         files.append(File.generated(config, uri, content=make()))
     for uri, path in COPIED.items():
-        files.append(File.generated(config, uri, content=(ROOT / path).read_text(encoding="utf-8")))
+        files.append(File.generated(config, uri, content=WIDE + (ROOT / path).read_text(encoding="utf-8")))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Turns links, which are written for people who read the files, and draws the graph of imports where it is."""
     here = page.file.src_uri
-    if here not in GENERATED and here not in COPIED:
+    if here in GENERATED:
+        markdown = MENTION.sub(lambda match: f"[{_title(DOCS / match[1])}](../{match[1]})", markdown)
+    elif here not in COPIED:
         markdown = IMAGE.sub(r"![\1](\2.png#only-light)![\1](\2-dark.png#only-dark)", markdown)
         markdown = LINK.sub(lambda match: _link(here, match), markdown)
     return import_graph.drawn(markdown)
