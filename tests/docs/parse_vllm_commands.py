@@ -10,9 +10,8 @@ import sys
 
 import vllm.entrypoints.cli.benchmark.main as bench
 import vllm.entrypoints.cli.serve as serve
-from vllm.utils.argparse_utils import FlexibleArgumentParser
-
 from accelplug_vllm.native import options
+from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 
 def main() -> None:

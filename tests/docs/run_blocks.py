@@ -1,7 +1,10 @@
-"""Runs Python blocks of one page in order, in this process: ``run_blocks.py < blocks.json``.
+"""Runs Python blocks of pages, each program in a process of its own that is forked from this one.
 
-Each is ``{"place": …, "before": …, "text": …}``. A block of ``>>>`` lines has to print what it shows, where ``…`` stands
-for anything. What the page marks with ``@hookimpl`` has to be what pluggy and the hook's own signature take.
+A program is a line of JSON on standard input: ``{"folder": …, "environment": …, "blocks": [{"place": …, "before": …,
+"text": …}]}``; for each, a line comes back: ``{"code": …, "output": …}``. What is slow to import is imported before.
+
+A block of ``>>>`` lines has to print what it shows, where ``…`` stands for anything. What the page marks with
+``@hookimpl`` has to be what pluggy and the hook's own signature take.
 """
 
 from __future__ import annotations
@@ -10,25 +13,56 @@ import ast
 import doctest
 import io
 import json
+import os
 import re
 import sys
+import tempfile
 import traceback
 from contextlib import redirect_stdout
 from typing import Any, get_type_hints
+
+import pluggy
+import torch._inductor.compile_fx  # noqa: F401  slow to import, and most programs want it
+from pydantic import ConfigDict, TypeAdapter
+
+from accelplug import hookspecs
+from accelplug.specs import Probe, Verdict
 
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
 def main() -> None:
+    for line in sys.stdin:
+        program = json.loads(line)
+        with tempfile.TemporaryFile("w+") as output:
+            child = os.fork()
+            if child == 0:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                os._exit(ended(program))
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            output.seek(0)
+            print(json.dumps({"code": code, "output": output.read()}), flush=True)
+
+
+def ended(program: dict[str, Any]) -> int:
+    """Runs a program to its end, exit functions left out, and returns its exit status."""
+    os.chdir(program["folder"])
+    os.environ.update(program["environment"])
     names: dict[str, Any] = {"__name__": "page"}
-    for block in json.load(sys.stdin):
-        place, before, text = block["place"], block["before"], block["text"]
-        run(before, f"{place} (before)", names)
-        if text.lstrip().startswith(">>>"):
-            run_session(text, place, names)
-        else:
-            run(text, place, names)
-    check_hooks(names)
+    try:
+        for block in program["blocks"]:
+            place, text = block["place"], block["text"]
+            run(block["before"], f"{place} (before)", names)
+            (run_session if text.lstrip().startswith(">>>") else run)(text, place, names)
+        check_hooks(names)
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    return 0
 
 
 def run(text: str, place: str, names: dict[str, Any]) -> None:
@@ -36,7 +70,7 @@ def run(text: str, place: str, names: dict[str, Any]) -> None:
 
 
 def run_session(text: str, place: str, names: dict[str, Any]) -> None:
-    """Runs a session as if it were typed, and ends the process where something else is printed than it shows."""
+    """Runs a session as if it were typed. Raises AssertionError where something else is printed than it shows."""
     shown = re.sub(r"^(?!>>> |\.\.\. )(.*)$", lambda line: line[1].replace("…", "..."), text, flags=re.MULTILINE)
     shown = re.sub(r"\n\n(?=[^\n>])", "\n<BLANKLINE>\n", shown)
     checker = doctest.OutputChecker()
@@ -51,17 +85,11 @@ def run_session(text: str, place: str, names: dict[str, Any]) -> None:
                 raise
             printed.write("".join(traceback.format_exception_only(error)).rpartition(f"{type(error).__module__}.")[2])
         if not checker.check_output(wanted, printed.getvalue(), FLAGS):
-            sys.exit(f"{place}:\n{example.source}shows\n{wanted}but it is\n{printed.getvalue()}")
+            raise AssertionError(f"{place}:\n{example.source}shows\n{wanted}but it is\n{printed.getvalue()}")
 
 
 def check_hooks(names: dict[str, Any]) -> None:
     """Every hook of the page has the hook's arguments, and returns what the hook says."""
-    import pluggy
-    from pydantic import ConfigDict, TypeAdapter
-
-    from accelplug import hookspecs
-    from accelplug.specs import Probe, Verdict
-
     backend = type("Backend", (), {name: staticmethod(value) for name, value in names.items() if callable(value)})
     manager = pluggy.PluginManager(hookspecs.PROJECT)
     manager.add_hookspecs(hookspecs)

@@ -88,7 +88,8 @@ def test_vllm_takes_the_options() -> None:
         words = command.words[1:]
         if "--device" in words:  # accelplug's own, which asks whether the device is here
             place = words.index("--device")
-            assert {*words[place + 1].split(",")} <= DEVICES, command
+            known = {*words[place + 1].split(",")} <= DEVICES
+            assert known or "unknown device" in command.output, command
             del words[place : place + 2]
         lines.append(words)
     done = subprocess.run(

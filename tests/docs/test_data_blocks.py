@@ -1,4 +1,4 @@
-"""TOML, JSON and YAML in README.md and docs/ are what they say they are; every block has a language that is looked at."""
+"""TOML, JSON and YAML in README.md and docs/ are what they say; every block has a language that is looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python in README.md and docs/ runs as it stands there, page by page, each in a fresh process."""
+"""The Python in README.md and docs/ runs as it stands there, page by page, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -38,28 +38,37 @@ def programs(page: Path) -> list[Program]:
     for block, environment, text in steps(page):
         alone = block.language == "console"
         number += alone or bool(environment)
-        numbered.append((number, environment, {"place": block.place, "before": block.markers.get("before", ""), "text": text}))
+        step = {"place": block.place, "before": block.markers.get("before", ""), "text": text}
+        numbered.append((number, environment, step))
         number += alone
     grouped = [list(group) for _, group in groupby(numbered, key=lambda step: step[0])]
     return [(group[0][1], [step for _, _, step in group]) for group in grouped]
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "COLUMNS": "200", "PYTHONWARNINGS": "ignore", "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+    with subprocess.Popen(
+        [sys.executable, str(RUNNER)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
 
 
 @pytest.mark.parametrize(
     ("environment", "blocks"),
     [pytest.param(*program, id=program[1][0]["place"]) for page in PAGES for program in programs(page)],
 )
-def test_the_blocks_run(environment: dict[str, str], blocks: list[dict[str, str]], tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(RUNNER)],
-        input=json.dumps(blocks),
-        cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "200", "PYTHONWARNINGS": "ignore", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_the_blocks_run(
+    environment: dict[str, str], blocks: list[dict[str, str]], runner: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    assert runner.stdin is not None
+    assert runner.stdout is not None
+    program = {"folder": str(tmp_path), "environment": environment, "blocks": blocks}
+    print(json.dumps(program), file=runner.stdin, flush=True)
+    ended = json.loads(runner.stdout.readline())
+    assert ended["code"] == 0, ended["output"]
 
 
 def test_a_page_says_what_is_taken_for_granted_only_where_it_is_used() -> None:

@@ -1,9 +1,9 @@
-"""A headless Chromium, asked over a pipe in its DevTools protocol: enough to open pages, look at them and take pictures.
+"""A headless Chromium, asked over a pipe in its DevTools protocol: opens pages, looks at them and takes pictures.
 
-    with Browser() as browser:
-        page = browser.page(width=400)
-        page.open("http://127.0.0.1:8000/")
-        page.evaluate("document.title"), page.requests, page.errors
+with Browser() as browser:
+    page = browser.page(width=400)
+    page.open("http://127.0.0.1:8000/")
+    page.evaluate("document.title"), page.requests, page.errors
 """
 
 from __future__ import annotations

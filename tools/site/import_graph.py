@@ -68,9 +68,8 @@ def as_imported(graph: Graph) -> Graph:
     part_of = {module: name for name, part in graph.items() for module in part.modules}
     there = {_short(module) for module in code.modules}
     if part_of.keys() != there:
-        raise ValueError(
-            f"docs/architecture.md: no part has {sorted(there - part_of.keys())}; not there: {sorted(part_of.keys() - there)}"
-        )
+        new, gone = sorted(there - part_of.keys()), sorted(part_of.keys() - there)
+        raise ValueError(f"docs/architecture.md, the graph of imports: no part has {new}; not in the code: {gone}")
     arrows: dict[str, set[str]] = {name: set() for name in graph}
     for module in code.modules:
         here = part_of[_short(module)]

@@ -63,7 +63,7 @@ def type_of(node: Node) -> str:
 
 
 def _title(name: str) -> str:
-    """``Outcome of conformance.records`` where several objects have a name: the schema spells out their modules then."""
+    """``Outcome of conformance.records`` where several objects have a name: the schema has their modules then."""
     *modules, last = name.split("__")
     return f"{last} of {'.'.join(modules[1:])}" if modules else last
 

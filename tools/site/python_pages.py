@@ -79,8 +79,7 @@ def _class(name: str, kind: type, level: str) -> str:
     if issubclass(kind, BaseModel):
         parts += _fields(kind, terms)
     elif issubclass(kind, Enum):
-        about = {str(member.value): terms.get(member.name, "") for member in kind}
-        parts += [docstrings.definition(f"`{value}`", text) if text else f"* `{value}`" for value, text in about.items()]
+        parts += [_entry(str(member.value), terms.get(member.name, "")) for member in kind]
     else:
         if "__init__" in vars(kind):
             parts.insert(1, code(name + signature(kind)))
@@ -99,8 +98,11 @@ def _fields(kind: type[BaseModel], terms: dict[str, str]) -> Iterator[str]:
         elif field.default is not PydanticUndefined:
             default = f" = {field.default!s}" if isinstance(field.default, Enum) else f" = {field.default!r}"
         about = said.get(name) or (field.description or "")
-        term = f"`{name}: {declared}{default}`"
-        yield docstrings.definition(term, about) if about else f"* {term}"
+        yield _entry(f"{name}: {declared}{default}", about)
+
+
+def _entry(term: str, about: str) -> str:
+    return docstrings.definition(f"`{term}`", about) if about else f"* `{term}`"
 
 
 def _declares(base: type, name: str) -> bool:

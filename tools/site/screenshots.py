@@ -79,7 +79,12 @@ def run(folder: Path, simulate: str, *command: str) -> str:
     """What a Python process prints; it may end with 1, where a report has found something."""
     settings = {"ACCELPLUG_SIMULATE": simulate, "FORCE_COLOR": "1", "COLUMNS": str(COLUMNS), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, *command], cwd=folder, env={**os.environ, **settings}, stdout=subprocess.PIPE, text=True, check=False
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, **settings},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
     )
     if done.returncode not in (0, 1):
         raise SystemExit(f"{command} ended with {done.returncode}")
