@@ -5,6 +5,7 @@ What accelplug's part of ``--additional-config`` says is read as a server would 
 
 from __future__ import annotations
 
+import functools
 import json
 import sys
 
@@ -13,15 +14,22 @@ import vllm.entrypoints.cli.serve as serve
 from accelplug_vllm.native import options
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 
+COMMANDS = {"bench": bench, "serve": serve}
+
+
+@functools.cache
+def parser(command: str) -> FlexibleArgumentParser:
+    sys.argv = ["vllm", command]  # vLLM looks at it, and leaves out what another command would need
+    made = FlexibleArgumentParser()
+    commands = made.add_subparsers(required=True, dest="subparser")
+    for each in COMMANDS[command].cmd_init():
+        each.subparser_init(commands)
+    return made
+
 
 def main() -> None:
-    parser = FlexibleArgumentParser()
-    commands = parser.add_subparsers(required=True, dest="subparser")
-    for module in (serve, bench):
-        for command in module.cmd_init():
-            command.subparser_init(commands)
     for words in json.load(sys.stdin):
-        given = parser.parse_args(words)
+        given = parser(words[0]).parse_args(words)
         options.read(getattr(given, "additional_config", {}))
 
 
