@@ -85,22 +85,25 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.mark.skipif(browser.program() is None, reason=f"no browser: none of {', '.join(browser.PROGRAMS)} on PATH")
-def test_every_page_opens_without_errors_or_requests_elsewhere_and_fits_a_telephone(site: Path, address: str) -> None:
+def test_every_page_opens_without_errors_or_requests_elsewhere_and_fits_the_screen(site: Path, address: str) -> None:
     wrong = []
     with browser.Browser() as chromium:
-        page = chromium.page(width=390)
+        page = chromium.page()
         for file in sorted(site.rglob("*.html")):
             name = file.relative_to(site).as_posix()
             page.requests.clear()
             page.errors.clear()
+            page.resize(1280, 844)
             page.open(f"{address}/{name}")
             headings = page.evaluate("[...document.querySelectorAll('h1')].map(each => each.innerText.trim())")
             wrong += [f"{name}: {error}" for error in page.errors]
             wrong += [f"{name}: asks {url}" for url in page.requests if not url.startswith((address, "data:", "blob:"))]
             if len(headings) != 1 or not headings[0]:
                 wrong.append(f"{name}: headings of the first level: {headings}")
-            if (width := page.evaluate("document.documentElement.scrollWidth")) > 390:
-                wrong.append(f"{name}: {width} pixels wide on a screen of 390")
+            for width in (1280, 390):
+                page.resize(width, 844)
+                if (needed := page.evaluate("document.documentElement.scrollWidth")) > width:
+                    wrong.append(f"{name}: {needed} pixels wide on a screen of {width}")
     assert not wrong, "\n".join(wrong)
 
 

@@ -71,8 +71,7 @@ class Browser:
         page = self._pages[session] = Page(self, session)
         for domain in ("Page", "Network", "Runtime", "Log"):
             page.ask(f"{domain}.enable")
-        size = {"width": width, "height": height, "deviceScaleFactor": sharpness, "mobile": False}
-        page.ask("Emulation.setDeviceMetricsOverride", **size)
+        page.resize(width, height, sharpness)
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         page.ask("Emulation.setEmulatedMedia", features=[scheme])
         return page
@@ -124,6 +123,11 @@ class Page:
     def ask(self, method: str, **parameters: Any) -> Message:
         """One call of the protocol for this page."""
         return self._browser.ask(method, self._session, **parameters)
+
+    def resize(self, width: int, height: int, sharpness: float = 1) -> None:
+        """Makes the page this large, in CSS pixels of ``sharpness`` real ones each."""
+        size = {"width": width, "height": height, "deviceScaleFactor": sharpness, "mobile": False}
+        self.ask("Emulation.setDeviceMetricsOverride", **size)
 
     def open(self, url: str) -> None:
         """Opens a page and waits until it is loaded. Raises TimeoutError, and RuntimeError where there is none."""

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 200_000  # bytes of a picture
 COLUMNS = 118
+SHARPNESS = 1.5
 
 PROGRAM = """
 import torch
@@ -102,17 +103,11 @@ def terminal(page: Path, simulate: str, *command: str) -> None:
 
 def picture(browser: Browser, page: Path, height: int | None, dark: bool) -> None:
     """The page's upper part, or all of it where it is as wide as what it shows."""
-    shown = browser.page(width=1100, height=height or 400, dark=dark, sharpness=1.5)
+    shown = browser.page(width=1100, height=height or 400, dark=dark, sharpness=SHARPNESS)
     shown.open(page.as_uri())
     if height is None:
         box = shown.evaluate("(({width, height}) => ({width, height}))(document.body.getBoundingClientRect())")
-        shown.ask(
-            "Emulation.setDeviceMetricsOverride",
-            width=round(box["width"]),
-            height=round(box["height"]),
-            deviceScaleFactor=1.5,
-            mobile=False,
-        )
+        shown.resize(round(box["width"]), round(box["height"]), SHARPNESS)
     file = IMAGES / f"{page.stem}{'-dark' if dark else ''}.png"
     shown.picture(file, height=height)
     if file.stat().st_size > LARGEST:
