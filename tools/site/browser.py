@@ -12,7 +12,6 @@ import base64
 import json
 import os
 import shutil
-import signal
 import tempfile
 import time
 from pathlib import Path
@@ -58,7 +57,7 @@ class Browser:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        os.kill(self._process, signal.SIGTERM)
+        self.ask("Browser.close")  # its other processes end with it, so nobody writes to the profile any more
         os.waitpid(self._process, 0)
         os.close(self._to)
         os.close(self._from)

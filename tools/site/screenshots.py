@@ -21,16 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 200_000  # bytes of a picture
 COLUMNS = 118
-AREAS = (
-    "probe",
-    "registration",
-    "accelerator",
-    "memory",
-    "rng",
-    "streams",
-    "tensors",
-    "saving",
-)  # seconds, not minutes
+AREAS = ("probe", "registration", "accelerator", "memory", "rng", "streams", "tensors", "saving")  # the quick ones
 SHARPNESS = 1.5
 
 PROGRAM = """
