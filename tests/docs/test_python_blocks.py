@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from console_blocks import commands
-from fenced_blocks import PAGES, ROOT, Block, blocks_of
+from fenced_blocks import MARKERS, PAGES, ROOT, Block, blocks_of
 
 RUNNER = Path(__file__).with_name("run_blocks.py")
 
@@ -73,6 +73,7 @@ def test_the_blocks_run(
 
 def test_a_page_says_what_is_taken_for_granted_only_where_it_is_used() -> None:
     for page in PAGES:
-        comments = re.findall(r"<!-- *(before|with|not run):", page.read_text(encoding="utf-8"))
+        comments = re.findall(rf"<!-- *({'|'.join(MARKERS)}):", page.read_text(encoding="utf-8"))
         used = [marker for block in blocks_of(page) for marker in block.markers]
+        assert {*used} <= {*MARKERS}, f"{page.relative_to(ROOT)}: a comment before a block begins with one of {MARKERS}"
         assert sorted(comments) == sorted(used), f"{page.relative_to(ROOT)}: a comment that no block follows"

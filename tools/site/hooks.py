@@ -64,7 +64,11 @@ def _link(here: str, match: re.Match[str]) -> str:
     if target.is_relative_to(DOCS):
         return f"[{_title(target)}]({path}{anchor})" if text == path and path.endswith(".md") else match[0]
     file = target.relative_to(ROOT).as_posix()
-    page = "reference/records.md" if file.startswith(RECORDS) else COPIES.get(file)
+    if file.startswith(RECORDS):
+        name = text.strip("`")
+        page, anchor = "reference/records.md", f"#{name.lower()}" if name.isidentifier() else ""
+    else:
+        page = COPIES.get(file, "")
     return f"[{text}]({'../' * here.count('/')}{page}{anchor})" if page else text
 
 
