@@ -59,6 +59,8 @@ TERMINAL = """<!doctype html><meta charset="utf-8"><style>
 @media (prefers-color-scheme: dark) {{ :root {{ --back: #161b22; --text: #d6dbe2; }} }}
 body {{ margin: 0; background: var(--back); color: var(--text); width: max-content; padding: 14px 18px; }}
 pre {{ margin: 0; font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }}
+[style*="#008000"] {{ color: #2ea055 !important; }}  /* rich's green and dim are too dark on black */
+[style*="#7f7f7f"] {{ color: #848d97 !important; }}
 </style><pre>{text}</pre>"""
 
 
