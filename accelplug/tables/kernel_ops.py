@@ -122,7 +122,7 @@ class KernelOp:
             raise
 
     def run_reference(self, *args: Any, **kwargs: Any) -> Any:
-        """The operator's implementation on the CPU, where compiled code of a simulated device runs; what is spelt out."""
+        """The operator's implementation on the CPU, where compiled code of a simulated device runs."""
         args, kwargs = self._given(args, kwargs)
         return self.kernel.reference(*args, **kwargs)
 
