@@ -28,6 +28,15 @@ def a_model_gives_what_the_cpu_gives_eagerly(device: str) -> None:
 
 
 @case
+def linear_layers_large_enough_for_onednn_give_the_same(device: str) -> None:
+    """See csrc/products.h: one without a bias, and more than one row."""
+    linear, x = torch.nn.Linear(300, 300, bias=False), torch.randn(5, 300)
+    with torch.no_grad():
+        want = linear(x)
+        close(accelplug.compile(linear.to(device))(x.to(device)), want, device)
+
+
+@case
 def a_training_step_changes_the_parameters_as_on_the_cpu(device: str) -> None:
     ours, x = model(), torch.randn(3, 8)
     theirs = copy.deepcopy(ours).to(device)
