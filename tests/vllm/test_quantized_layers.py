@@ -11,10 +11,15 @@ from typing import Any
 
 import pytest
 import torch
+from accelplug_vllm.layers import quantized
 from accelplug_vllm.layers.quantized import WeightOnlyLinear
+from vllm.model_executor.kernels import linear
 from vllm.model_executor.kernels.linear import MPLinearLayerConfig
+from vllm.model_executor.layers.quantization import auto_gptq
+from vllm.platforms import PlatformEnum
 from vllm.scalar_type import ScalarType, scalar_types
 
+from accelplug.errors import BackendError
 from accelplug.sim import build
 from tools.support.runs import DEVICES, OFFLINE, ROOT
 
@@ -98,6 +103,35 @@ def test_what_it_does_not_take_it_declines_with_the_reason(asked: MPLinearLayerC
     able, reason = WeightOnlyLinear.can_implement(asked)
     assert not able
     assert why in (reason or "")
+
+
+class VendorsLinear(WeightOnlyLinear):
+    """As a vendor would bring one."""
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """vLLM's tables, which the test may change."""
+    for table in (linear._POSSIBLE_KERNELS, linear._POSSIBLE_INT8_KERNELS):
+        monkeypatch.setitem(table, PlatformEnum.OOT, [])
+    monkeypatch.setattr(auto_gptq, "verify_marlin_supported", auto_gptq.verify_marlin_supported)
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_vendors_kernels_come_before_accelplugs() -> None:
+    name = f"{__name__}.VendorsLinear"
+    quantized.register.__wrapped__((("mp", (name,)), ("int8", (name,))), "hook accelplug_platform of acme")
+    tried = [kernel.__name__ for kernel in linear._POSSIBLE_KERNELS[PlatformEnum.OOT]]
+    assert tried == ["VendorsLinear", "WeightOnlyLinear"]
+    assert [kernel.__name__ for kernel in linear._POSSIBLE_INT8_KERNELS[PlatformEnum.OOT]] == ["VendorsLinear"]
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_kernel_that_is_not_there_is_an_error_that_names_the_hook() -> None:
+    with pytest.raises(
+        BackendError, match=r"hook accelplug_platform of acme names 'acme_vllm.Linear' .* 'fp8': No mod"
+    ):
+        quantized.register.__wrapped__((("fp8", ("acme_vllm.Linear",)),), "hook accelplug_platform of acme")
 
 
 TWINS = {"compressed4:float32": "twin:float32", "compressed8:float32": "twin:float32", "gptq:float16": "twin:float16"}

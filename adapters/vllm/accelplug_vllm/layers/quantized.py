@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 from vllm.model_executor.kernels.linear import MPLinearKernel, MPLinearLayerConfig, register_linear_kernel
+from vllm.model_executor.layers.linear import LinearBase
 from vllm.model_executor.layers.quantization import auto_gptq
+from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 from vllm.platforms import PlatformEnum
 from vllm.scalar_type import scalar_types
 from vllm.utils.import_utils import resolve_obj_by_qualname
@@ -93,19 +95,19 @@ def _register_vendors(kind: str, name: str, asked_by: str) -> None:
 
 def in_use(device_type: str, modules: Iterable[object]) -> dict[str, tuple[str, ...]]:
     """What runs each kind of quantised layer that a model has, given all of its modules."""
-    found = {type(module).__name__: _kernel(module) for module in modules}
+    layers = [module for module in modules if isinstance(module, (LinearBase, ParallelLMHead))]
     return {
-        f"{layer}, quantised": fused.runs(device_type, OP)
+        f"{type(layer).__name__}, quantised": fused.runs(device_type, OP)
         if isinstance(kernel, WeightOnlyLinear)
         else (f"{type(kernel).__module__}.{type(kernel).__qualname__}",)
-        for layer, kernel in found.items()
-        if kernel is not None
+        for layer in layers
+        if (kernel := _kernel(layer)) is not None
     }
 
 
-def _kernel(module: object) -> object | None:
+def _kernel(layer: object) -> object | None:
     """The kernel of a quantised linear layer: its method has one, or with compressed-tensors its scheme."""
-    holders = (getattr(module, name, None) for name in ("scheme", "quant_method"))
+    holders = (getattr(layer, name, None) for name in ("scheme", "quant_method"))
     kernels = (getattr(holder, "kernel", None) for holder in holders)
     return next((kernel for kernel in kernels if kernel is not None), None)
 
