@@ -16,13 +16,13 @@ def main(folder: str, *cases: str) -> None:
     import torch
     from accelplug_vllm.layers import quantized
     from accelplug_vllm.native import device, groups
+    from accelplug_vllm.tiny.models import checkpoint
     from vllm.config import set_current_vllm_config
     from vllm.engine.arg_utils import EngineArgs
     from vllm.model_executor.model_loader import get_model
     from vllm.v1.worker.gpu_worker import init_worker_distributed_environment
 
     from tools.support.catalogue import SMALL
-    from tools.support.tiny_models import checkpoint
 
     here, said = device.current(), {}
     quantized.register((), "nobody")

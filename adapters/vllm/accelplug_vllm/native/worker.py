@@ -29,6 +29,7 @@ from accelplug_vllm.native import (
     grammar,
     graphs,
     groups,
+    loss,
     memory,
     options,
     packing,
@@ -37,12 +38,13 @@ from accelplug_vllm.native import (
     shapes,
     streams,
 )
+from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
 log = logging.getLogger("vllm.accelplug")
 
 
-class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
     """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -98,7 +100,8 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
         super().load_model(**given)
         modules = list(self.model_runner.model.modules())
         used = replacing.in_use(self._layers, modules) | quantized.in_use(self.device.type, modules)
-        fallback.live().implementations.update(ir.chosen() | used)
+        attention = backend.in_use(self.vllm_config.compilation_config.static_forward_context.values())
+        fallback.live().implementations.update(ir.chosen() | used | attention)
         if self._shapes is not None:
             padding.pad_logits(self.model_runner.model, self._shapes)
 

@@ -18,8 +18,9 @@ from typing import Any
 import platformdirs
 from filelock import FileLock
 
-from tools.support import quantised_models, tiny_tokenizer
-from tools.support.tiny_tokenizer import IDS, TEMPLATE, tokenizer
+from accelplug_vllm.tiny import quantised
+from accelplug_vllm.tiny import tokenizer as tiny_tokenizer
+from accelplug_vllm.tiny.tokenizer import IDS, TEMPLATE, tokenizer
 
 HEAD = 64  # what Spyre's attention takes multiples of, and vLLM's for the CPU too
 TEXT: dict[str, Any] = {
@@ -48,7 +49,7 @@ RANK = 8  # of the LoRA adapters
 
 def checkpoint(name: str) -> Path:
     """The folder of one of `MODELS`, made if it isn't there yet; safe to call from several processes at once."""
-    modules = (sys.modules[__name__], tiny_tokenizer, quantised_models)
+    modules = (sys.modules[__name__], tiny_tokenizer, quantised)
     source = "".join(map(inspect.getsource, modules)) + version("transformers")
     cache = platformdirs.user_cache_path("accelplug") / "tiny"
     folder = cache / f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
@@ -213,10 +214,10 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "whisper": _whisper,
     "attention_adapter": _attention_adapter,
     "whole_adapter": _whole_adapter,
-    "compressed4": _of_llama(quantised_models.compressed, bits=4),
-    "compressed8": _of_llama(quantised_models.compressed, bits=8),
-    "gptq": _of_llama(quantised_models.gptq),
-    "twin": _of_llama(quantised_models.twin),
+    "compressed4": _of_llama(quantised.compressed, bits=4),
+    "compressed8": _of_llama(quantised.compressed, bits=8),
+    "gptq": _of_llama(quantised.gptq),
+    "twin": _of_llama(quantised.twin),
 }
 
 
