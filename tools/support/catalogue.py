@@ -262,9 +262,6 @@ STARTS: dict[str, Start] = {
         (Feature("quantised weights, compressed-tensors of 4 bits", completion),),
         flag="--quantization",
     ),
-    "GPTQ": Start(
-        "gptq", (Feature("quantised weights, GPTQ of 4 bits", completion),), {"dtype": "float16"}, "--quantization"
-    ),
     "fp8 weights": Start(
         "llama",
         (Feature("quantisation, fp8", completion),),
