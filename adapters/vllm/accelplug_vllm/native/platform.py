@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
-COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
 PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
@@ -136,7 +135,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def get_compile_backend(cls) -> str:
-        return COMPILER
+        return configuration.COMPILER
 
     @classmethod
     def use_custom_op_collectives(cls) -> bool:

@@ -38,6 +38,7 @@ from accelplug_vllm.native import (
     shapes,
     streams,
 )
+from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
 log = logging.getLogger("vllm.accelplug")
@@ -95,7 +96,8 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         """
         super().load_model(**given)
         used = replacing.in_use(self._layers, self.model_runner.model.modules())
-        fallback.live().implementations.update(ir.chosen() | used)
+        attention = backend.in_use(self.vllm_config.compilation_config.static_forward_context.values())
+        fallback.live().implementations.update(ir.chosen() | used | attention)
         if self._shapes is not None:
             padding.pad_logits(self.model_runner.model, self._shapes)
 
