@@ -118,7 +118,7 @@ def test_a_mixture_of_experts_is_compiled(workers: int, experts: Path, experts_o
 
 @pytest.mark.parametrize(("device", "dtype"), [("neuron", "bfloat16"), ("spyre", "float16")])
 def test_in_16_bits_most_tokens_are_those_of_the_cpu(device: str, dtype: str, checkpoint: Path) -> None:
-    """docs/serving-several-devices.md has the numbers. The CPU's kernels round elsewhere, and near ties fall apart."""
+    """The CPU's kernels round elsewhere, and near ties fall apart. ``pytest -s`` shows the share."""
     here = generate(checkpoint, {"ACCELPLUG_SIMULATE": device}, dtype=dtype)["tokens"]
     there = generate(checkpoint, {"ACCELPLUG_DEVICE": "cpu"}, dtype=dtype)["tokens"]
     pairs = [(a, b) for ours, theirs in zip(here, there, strict=True) for a, b in zip(ours, theirs, strict=False)]
