@@ -22,7 +22,7 @@ serve: setup ## the same server, staying up until Ctrl-C
 test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m "not e2e")
 	$(PY) -m pytest
 
-test-devices: setup ## what `make test` has of several devices, and more: data and pipeline parallel, Ray on the CPU; minutes
+test-devices: setup ## several devices: each executor, eager and compiled, data and pipeline parallel, a lost device; many minutes
 	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py
 
 test-docs: setup ## what `make test` has of the documentation: every code block, the site in a browser

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import openai
+import pytest
 
 from tools.server import Server
 
@@ -32,16 +33,14 @@ def lose(server: Server, file: Path) -> Lost:
         stream = iter(client.completions.create(prompt="A", stream=True, **LONG))
         next(stream)
         file.touch()
-        try:
+        with pytest.raises(openai.APIError) as of_the_stream:
             list(stream)
-        except openai.APIError as error:
-            of_the_stream = error.message
         healthy = _healthy(server.url)
         failed = whole.exception()
     assert isinstance(failed, openai.APIStatusError), failed
     server.process.wait(60)
     said = [line for line in server.log.read_text().splitlines() if line.startswith("accelplug: ")]
-    return Lost(of_the_stream, failed.message, failed.status_code, healthy, said)
+    return Lost(of_the_stream.value.message, failed.message, failed.status_code, healthy, said)
 
 
 def _healthy(url: str) -> bool:

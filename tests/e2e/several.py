@@ -40,8 +40,9 @@ def generate(model: Path, environ: dict[str, str], **options: Any) -> dict[str, 
 
 def marks() -> dict[str, str]:
     """What the processes of one test have in their environment. A process that gives itself a title, as vLLM's do,
-    writes it over its environment, unless the second is there."""
-    return {MARK: uuid.uuid4().hex, "SPT_NOENV": "1"}
+    writes it over its environment, unless the second is there. Several workers on few cores have a thread each: more
+    would wait for one another, spinning."""
+    return {MARK: uuid.uuid4().hex, "SPT_NOENV": "1", "OMP_NUM_THREADS": "1"}
 
 
 def left(mark: dict[str, str]) -> list[str]:

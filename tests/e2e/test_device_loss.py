@@ -26,7 +26,7 @@ def test_requests_get_a_503_with_the_reason_and_the_server_ends_with_it(checkpoi
     reason = "AcceleratorError: neuron:0 (simulated) is lost: its profile says so"
     assert reason in lost.stream
     assert reason in lost.whole
-    assert "This server had AWS Neuron (Trainium2), simulated and ends" in lost.whole
+    assert "This server had AWS Neuron (Trainium) and ends" in lost.whole
     assert lost.status == 503
     assert not lost.healthy
     assert len(lost.last_words) == 1
