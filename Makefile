@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-devices test-upstream lint bench support clean
+.PHONY: help setup demo serve test test-devices test-upstream test-versions lint bench support clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -30,6 +30,9 @@ test-upstream: setup ## vLLM's own tests on a simulated device, in 10 minutes; f
 	@mkdir -p build; rm -f build/upstream.json
 	$(PY) -m pytest -q --accelplug-upstream vllm --accelplug-upstream-json build/upstream.json; status=$$?; \
 		$(PY) -m accelplug.testing.summary build/upstream.json docs/upstream.md && exit $$status
+
+test-versions: setup ## the vLLM adapter with each vLLM it supports (1 GB of wheels, minutes); writes docs/versions.md
+	$(PY) -m tools.versions
 
 lint: setup ## ruff, mypy and the import rules
 	$(VENV)/bin/ruff check .

@@ -20,6 +20,7 @@ class Handoff(Record):
 
     ``helper_cpus`` are the logical CPUs that EngineCore's compute threads leave to its other threads,
     ``metrics_folder`` is where children write their counters for the server's metrics, "" where nobody reads them.
+    ``off`` has the parts of the adapter that don't work with this vLLM, with the reasons; None where nobody has looked.
     """
 
     device: str
@@ -27,6 +28,7 @@ class Handoff(Record):
     stands_aside_for: str = ""
     helper_cpus: tuple[int, ...] = ()
     metrics_folder: str = ""
+    off: dict[str, str] | None = None
 
 
 def leave(handoff: Handoff) -> None:

