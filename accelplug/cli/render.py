@@ -89,7 +89,7 @@ def op_explanation(out: Console, explained: OpExplanation) -> None:
 
 
 def report(out: Console, found: Report, verbose: bool = False) -> None:
-    """Each finding with its mark, what to do under it, and a line of counts; ``verbose`` adds details of what is fine."""
+    """Each finding with its mark, what to do under it, and a line of counts; ``verbose`` has details of all."""
     table = _grid()
     table.columns[0].no_wrap = True
     table.add_column(overflow="fold")

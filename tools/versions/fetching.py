@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import vllm
 from accelplug_vllm.checks import metadata
+from accelplug_vllm.checks.installed import distribution
 from accelplug_vllm.compat import Source
 from accelplug_vllm.upstream import sdist
+from packaging.version import Version as Number
 
+from accelplug.specs import Host
 from benchmarks.overlay import overlay
+from benchmarks.suite import BenchmarkError
 
 WHEELS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0")
 SOURCES = ("0.33.0",)  # there is no CPU wheel of it
-INSTALLED = vllm.__version__.partition("+")[0]
 
 # vLLM requires more than it needs, and what the environment has will do for most. These are imported at the start.
 NEEDS: dict[str, tuple[str, ...]] = {}
@@ -32,13 +34,20 @@ class Version:
 
     def source(self) -> Source:
         """Its source, beside the environment's torch."""
-        site = Path(vllm.__file__).parents[1]
-        return Source([*self.folders, site])
+        return Source([*self.folders, *map(Path, filter(None, Host().site))])
+
+
+def installed() -> str:
+    """The environment's own."""
+    found = distribution(Host())
+    if found is None:
+        raise BenchmarkError("vLLM is not installed here: make setup")
+    return Number(found.version).public
 
 
 def wheel(version: str) -> Version:
     """A version as its wheel brings it, fetched once. Raises BenchmarkError where pip fails."""
-    if version == INSTALLED:
+    if version == installed():
         return Version(version, (), runs=True)
 
     def name_it(folder: Path) -> None:

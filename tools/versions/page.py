@@ -24,9 +24,9 @@ STATES = """
 SEAMS = """\
 ## What each part needs of vLLM
 
-accelplug uses {count} places of vLLM and torch. Here they are by the part of accelplug that needs them, looked up in the
-source of each version. {unrun} has no CPU wheel: it was looked at, and not started. `accelplug doctor --verbose` lists
-the places for what is installed.
+accelplug uses {count} places of vLLM and torch. Here they are by the part of accelplug that needs them, looked up in
+the source of each version. {unrun} has no CPU wheel: it was looked at, and not started. `accelplug doctor --verbose`
+lists the places for what is installed.
 """
 STYLES = {"runs": "green", "off": "yellow", "crashes": "bold red", "-": "dim"}
 
