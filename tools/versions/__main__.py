@@ -18,6 +18,7 @@ import typer
 from accelplug_vllm.compat import PARTS
 from accelplug_vllm.upstream.sdist import FetchError
 from accelplug_vllm.versions import SUPPORTED
+from filelock import FileLock
 from rich.console import Console
 
 from benchmarks.suite import BenchmarkError
@@ -26,6 +27,7 @@ from tools.versions.fetching import SOURCES, WHEELS, Version, source, wheel
 from tools.versions.page import page, table
 
 ROOT = Path(__file__).parents[2]
+LOCK = ROOT / "build" / "versions.lock"
 PAGE = ROOT / "docs" / "versions.md"
 RECORD = ROOT / "docs" / "reference" / "versions.json"
 
@@ -38,16 +40,26 @@ def main(
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
         del os.environ[name]  # each run has its own
     out, progress = Console(), Console(stderr=True)
-    before: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {"features": {}}
     try:
         versions = [*map(wheel, WHEELS), *map(source, SOURCES)]
     except (BenchmarkError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
-    features = before["features"] | {
-        v.name: _run(v, progress) for v in versions if v.runs and v.name in (only or WHEELS)
-    }
-    found = {
+    ran = {v.name: _run(v, progress) for v in versions if v.runs and v.name in (only or WHEELS)}
+    LOCK.parent.mkdir(exist_ok=True)
+    with FileLock(LOCK):  # two of these may run at once
+        before = json.loads(RECORD.read_text())["features"] if RECORD.exists() else {}
+        found = record(versions, before | ran)
+        RECORD.write_text(json.dumps(found, indent=1) + "\n")
+        PAGE.write_text(page(found))
+    out.print_json(data=found) if as_json else out.print(table(found))
+    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
+    raise typer.Exit(1 if crashed else 0)
+
+
+def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
+    """What `page` makes a page of."""
+    return {
         "supported": SUPPORTED,
         "environment": f"torch {installed('torch')}, Python {platform.python_version()}",
         "versions": [v.name for v in versions],
@@ -55,11 +67,6 @@ def main(
         "features": {v.name: features[v.name] for v in versions if v.name in features},
         "seams": {v.name: {part.name: part.missing(v.source()) for part in PARTS} for v in versions},
     }
-    RECORD.write_text(json.dumps(found, indent=1) + "\n")
-    PAGE.write_text(page(found))
-    out.print_json(data=found) if as_json else out.print(table(found))
-    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
-    raise typer.Exit(1 if crashed else 0)
 
 
 def _run(version: Version, progress: Console) -> dict[str, dict[str, str]]:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tools.support.tiny_models import checkpoint
 from tools.versions.fetching import Version
 
 ROOT = Path(__file__).parents[2]
+LOGS = ROOT / "build" / "versions"  # of what crashed
 SECONDS = 400
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -105,7 +107,10 @@ def _run(
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
     if process.returncode not in statuses:
-        raise RunError(last_words(complained) or f"it ended with {process.returncode}")
+        log = LOGS / f"{version.name}-{datetime.now():%H%M%S}.log"
+        LOGS.mkdir(parents=True, exist_ok=True)
+        log.write_text(complained)
+        raise RunError(f"{last_words(complained) or f'it ended with {process.returncode}'} ({log.relative_to(ROOT)})")
     return said.splitlines()
 
 

@@ -38,8 +38,8 @@ def delegate(name: str) -> type:
 
         @classmethod
         def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
-            compat.settle(compat.EVERYWHERE)
             decision = resolution.decide()
+            compat.settle(compat.EVERYWHERE)
             before = vllm_config.parallel_config.distributed_executor_backend
             super().check_and_update_config(vllm_config)
             applied: list[str] = []
