@@ -38,7 +38,7 @@ ON_A_DEVICE = {
 def test_what_a_vllm_lacks_is_off_with_the_reason_and_the_tokens_are_the_same(tmp_path: Path) -> None:
     said = {}
     for device, renamed in (("cpu", ON_THE_CPU), ("neuron", ON_A_DEVICE)):
-        version = fetching.Version(fetching.installed(), (skewed(tmp_path / device, renamed),), runs=True)
+        version = fetching.Version(fetching.installed(), (skewed(tmp_path / device, renamed),), kernels=True)
         said[device] = runs.smoke(version, {}, device=device)
         off = said[device]["off"]
         assert {*off} == {part.name for part in renamed.values()}

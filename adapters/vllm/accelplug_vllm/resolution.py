@@ -1,7 +1,7 @@
 """Chooses the device, arbitrates between platform plug-ins, and names vLLM's platform, once per process.
 
 Outcomes of ``register``: the name of a delegate platform, or of the native one; None, when the platform is left to a
-vendor's own plug-in; or the name of `refusal`'s platform, whose import stops vLLM with the reason.
+vendor's own plug-in or to vLLM; or the name of `refusal`'s platform, whose import stops vLLM with the reason.
 """
 
 from __future__ import annotations

@@ -18,10 +18,11 @@ def checks(host: Host) -> Iterator[Finding]:
         return
     source = installed.on(host)
     states = {f"{part.name}: {seam.name}": seam.missing(source) for part in PARTS for seam in part.seams}
-    there = sum(not reason for reason in states.values())
+    places = {seam for part in PARTS for seam in part.seams}
+    there = sum(not seam.missing(source) for seam in places)
     yield Finding(
         check=CHECK,
-        summary=f"{there} of {len(states)} places of vLLM {found.version} and torch that accelplug uses are there",
+        summary=f"{there} of {len(places)} places of vLLM {found.version} and torch that accelplug uses are there",
         details={name: reason or "there" for name, reason in states.items()},
     )
     for part in PARTS:

@@ -45,7 +45,7 @@ DEVICE_FLAG = Part(
 )
 METRICS = Part(
     "metrics of several API servers",
-    "each of a server's API servers would count its selection",
+    "a server with several API servers doesn't say which device it runs on",
     (seam("vllm.v1.utils:APIServerProcessManager", says='name=f"ApiServer_{i}"'),),
 )
 TRACE = Part(

@@ -26,6 +26,7 @@ class Source:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
         self._modules: dict[str, _Module | None] = {}
+        self._looking: set[tuple[str, str]] = set()  # for what: modules may import from each other
 
     def find(self, at: str) -> Found | None:
         """What ``package.module:Class.method`` is, or ``package.module``; None where there is no such name."""
@@ -38,9 +39,7 @@ class Source:
     def _module(self, name: str) -> _Module | None:
         if name not in self._modules:
             path = self._path(name)
-            text = path.read_text(encoding="utf-8", errors="replace") if path else ""
-            package = name if path and path.stem == "__init__" else name.rpartition(".")[0]
-            self._modules[name] = _Module(name, package, text, ast.parse(text)) if path else None
+            self._modules[name] = _read(name, path) if path else None
         return self._modules[name]
 
     def _path(self, name: str) -> Path | None:
@@ -57,6 +56,15 @@ class Source:
         return self._of_class(of, name) if isinstance(of.node, ast.ClassDef) else None
 
     def _of_module(self, module: _Module, name: str) -> _Place | None:
+        if (module.name, name) in self._looking:
+            return None
+        self._looking.add((module.name, name))
+        try:
+            return self._in_statements(module, name) or self._module(f"{module.name}.{name}")
+        finally:
+            self._looking.discard((module.name, name))
+
+    def _in_statements(self, module: _Module, name: str) -> _Place | None:
         for node in _statements(module.node.body):
             if isinstance(node, ast.ImportFrom):
                 for alias in node.names:
@@ -68,14 +76,14 @@ class Source:
                         return self._module(alias.name if alias.asname else name) or _Place(module, node)
             elif name in _defined(node):
                 return _Place(module, node)
-        return self._module(f"{module.name}.{name}")
+        return None
 
     def _imported(self, module: _Module, node: ast.ImportFrom, name: str) -> _Place | None:
         """What a module takes from another; a name from elsewhere than ``folders`` is only known to be there."""
         base = module.package.split(".")[: len(module.package.split(".")) - node.level + 1] if node.level else []
         origin = ".".join([*base, *([node.module] if node.module else [])])
         there = self._module(origin)
-        if there is not None and there is not module:
+        if there is not None:
             return self._of_module(there, name)
         return _Place(module, node) if self._path(origin.partition(".")[0]) is None else None
 
@@ -122,6 +130,16 @@ class _Module(_Place):
         self.name = name
         self.package = package
         self.lines = text.split("\n")
+
+
+def _read(name: str, path: Path) -> _Module | None:
+    """None for what is no Python; nobody could import it either."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    return _Module(name, name if path.stem == "__init__" else name.rpartition(".")[0], text, tree)
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
