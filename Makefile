@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-devices test-upstream test-versions lint bench support clean
+.PHONY: help setup demo serve test test-devices test-upstream test-versions lint bench support conformance clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -26,10 +26,8 @@ test-devices: setup ## what `make test` has of several devices, and more: data a
 	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py
 
 test-upstream: export ACCELPLUG_SIMULATE ?= neuron
-test-upstream: setup ## vLLM's own tests on a simulated device, in 10 minutes; fetches them once, writes docs/upstream.md
-	@mkdir -p build; rm -f build/upstream.json
-	$(PY) -m pytest -q --accelplug-upstream vllm --accelplug-upstream-json build/upstream.json; status=$$?; \
-		$(PY) -m accelplug.testing.summary build/upstream.json docs/upstream.md && exit $$status
+test-upstream: setup ## vLLM's own tests on simulated neuron, minutes; on spyre: ACCELPLUG_SIMULATE=spyre make test-upstream
+	$(PY) -m pytest --accelplug-upstream vllm --accelplug-upstream-page docs/upstream.md
 
 test-versions: setup ## the vLLM adapter with each vLLM it supports (1 GB of wheels, minutes); writes docs/versions.md
 	$(PY) -m tools.versions
@@ -45,6 +43,9 @@ bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
 
 support: setup ## run what people do with vLLM on each device (minutes); results in docs/support.md
 	$(PY) -m tools.support
+
+conformance: setup ## the conformance reports of neuron, spyre (simulated) and cpu, in docs/conformance (minutes; goes on where it was)
+	$(PY) -m tools.conformance
 
 clean: ## remove build outputs and caches; the environment stays
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -55,8 +55,8 @@ class Settings(BaseSettings):
     )
     simulate: str = Field(
         "",
-        description="A simulated accelerator instead of a real one: `neuron`, `spyre`, or the path of a TOML profile. "
-        "`auto` then takes it. Empty: none.",
+        description="A simulated accelerator instead of a real one: a backend that brings a profile (`neuron`, "
+        "`spyre`, a vendor's own), or the path of a TOML profile. `auto` then takes it. Empty: none.",
     )
     kernels: str = Field(
         "",

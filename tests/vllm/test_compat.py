@@ -16,8 +16,8 @@ from skewed_vllm import skewed
 from accelplug.specs import Host
 
 ADAPTER = Path(accelplug_vllm.__file__).parent
-# What no part of the adapter at work uses: vLLM's own tests, what is only for type checkers.
-UNLISTED = ("upstream",)
+# Tests of vLLM's and of devices, which find out for themselves.
+UNLISTED = ("upstream", "conformance")
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accelplug_vllm.native import configuration
 from backend_site import Site
+
+from accelplug.errors import BadInputError
+from accelplug.specs import Constraints
 
 HERE = Path(__file__).parent
 PROFILE = """
@@ -39,7 +43,7 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_constraints(probe):
-    dtypes = ("bool", "uint8", "int32", "float16", "float32")
+    dtypes = ("bool", "uint8", "int32", "int64", "float16", "float32")
     return Constraints(dtypes=dtypes, casts={"float64": "float32"}, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl
@@ -165,3 +169,13 @@ def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[
     assert (plain["prefix_caching"], plain["chunked_prefill"]) == (False, False)
     assert plain["tokens"] >= 64, "a whole prompt fits into a step"
     assert "no prefix_caching (blocks are never shared)" in said["log"]["text"]
+
+
+def test_a_device_that_has_int64_in_no_way_is_refused_with_what_is_to_be_said_of_one_that_keeps_32_bits() -> None:
+    class Without:
+        title, constraints = "Acme One", Constraints(dtypes=("int32", "float32"))
+
+    with pytest.raises(BadInputError, match=r"Acme One has no int64 tensors, .*casts=\{'int64': 'int32'\}"):
+        configuration.check_int64(Without)
+    Without.constraints = Constraints(dtypes=("int32", "float32"), casts={"int64": "int32"})
+    configuration.check_int64(Without)

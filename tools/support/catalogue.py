@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.support.tiny_models import RANK, SIDE, checkpoint
+from accelplug_vllm.tiny.models import RANK, SIDE, checkpoint
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from accelplug_vllm.tiny.models import checkpoint
 from openai import OpenAI
 
 from accelplug.sim import build
 from tools.server import ServerError, serving
-from tools.support.tiny_models import checkpoint
 from tools.versions.fetching import Version
 
 ROOT = Path(__file__).parents[2]

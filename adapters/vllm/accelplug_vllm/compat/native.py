@@ -43,6 +43,7 @@ _WORKER = (
     seam("vllm.utils.torch_utils:set_random_seed", "seed"),
     seam("vllm.v1.worker.gpu_model_runner:GPUModelRunner.__init__", "vllm_config", "device"),
     *of("vllm.v1.core.sched.output:SchedulerOutput", "total_num_scheduled_tokens"),
+    *of("vllm.v1.outputs:AsyncModelRunnerOutput", "get_output"),
     seam(
         "vllm.v1.worker.block_table:ComputeSlotMappingKernel.kernel",
         *("num_tokens", "max_num_tokens", "query_start_loc_ptr", "positions_ptr", "block_table_ptr"),

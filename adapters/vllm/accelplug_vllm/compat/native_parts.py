@@ -159,6 +159,14 @@ PROFILER = Part(
         *of("vllm.profiler.wrapper", "_SUPPORTED_PROFILER_KINDS"),
     ),
 )
+LAST_WORDS = Part(
+    "last words",
+    "requests that fail as a device is lost get vLLM's error, which has no reason in it",
+    (
+        seam("vllm.exceptions:GracefulHTTPError.__init__", "message", "http_status"),
+        *of("vllm.v1.engine.exceptions", "EngineDeadError"),
+    ),
+)
 SEVERAL_WORKERS = Part(
     "several workers",
     "more than one device for a model is refused",
@@ -183,5 +191,6 @@ NATIVE_PARTS = (
     DRAFTS,
     LORA,
     PROFILER,
+    LAST_WORDS,
     SEVERAL_WORKERS,
 )

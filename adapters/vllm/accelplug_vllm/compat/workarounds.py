@@ -141,6 +141,11 @@ WORKAROUNDS = (
         "an environment of each Ray worker's own: vLLM makes one for all",
         _says(f"{RAY}:RayExecutorV2._init_executor", "runtime_env = self._build_runtime_env()"),
     ),
+    Workaround(
+        "engine.last_words",
+        "why requests fail when a device is lost: vLLM's error for all of them has no reason in it",
+        _says("vllm.v1.engine.exceptions:EngineDeadError", "See stack trace (above) for the root cause."),
+    ),
     Workaround("args.device", "--device and LLM(device=...)", _takes_no_device),
     Workaround(
         "metadata",

@@ -14,7 +14,7 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import compat, device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm import compat, device_flag, last_words, metrics, refusal, report, resolution, worker_metrics
 from accelplug_vllm.layers import fused, host
 from accelplug_vllm.native import configuration, device, features, kernels, memory
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
-COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
 PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
@@ -96,6 +95,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
         except AccelplugError as error:
             refusal.stop(error)
         worker_metrics.receive()
+        last_words.receive()
         metrics.publish_profiler(vllm_config)
         report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
@@ -135,7 +135,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def get_compile_backend(cls) -> str:
-        return COMPILER
+        return configuration.COMPILER
 
     @classmethod
     def use_custom_op_collectives(cls) -> bool:

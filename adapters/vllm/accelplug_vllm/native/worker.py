@@ -21,13 +21,14 @@ from accelplug.tables import fallback
 from accelplug.tables.fallback_metrics import FallbackCollector
 from accelplug_vllm import compat, placement, worker_metrics
 from accelplug_vllm.compat import moved, replaced
-from accelplug_vllm.native import counting, device, experts, grammar, kernels, memory, options, profiling, shapes
+from accelplug_vllm.native import counting, device, experts, grammar, kernels, loss, memory, options, profiling, shapes
+from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
 log = logging.getLogger("vllm.accelplug")
 
 
-class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
     """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers.
 
     What a part of the adapter takes from vLLM is imported where that part works, so that nothing else goes with it.
@@ -105,6 +106,7 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
         """
         super().load_model(**given)
         implementations = fallback.live().implementations
+        implementations.update(backend.in_use(self.vllm_config.compilation_config.static_forward_context.values()))
         if compat.works(compat.IR):
             from accelplug_vllm.layers import ir
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from accelplug_vllm.native.attention import cache, layout, masks
-from accelplug_vllm.native.attention.compute import Rules, attend
+from accelplug_vllm.native.attention.compute import Compute, Rules, attend, pytorch
 from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding, Piece, divide
 
 
@@ -88,10 +88,12 @@ def run(
     output: torch.Tensor,
     window: int | None,
     rules: Rules,
+    compute: Compute = pytorch,
 ) -> None:
     """Computes one layer into ``output`` [tokens, heads, size of a value].
 
     ``query`` is [tokens, heads, size]. ``key`` and ``value`` [tokens, KV heads, size] are used where there is no cache.
+    ``compute`` is what `compute.attend` is given.
     """
     for part in pieces:
         keys, piece, queries = part.keys[window], part.piece, part.queries
@@ -103,7 +105,7 @@ def run(
         else:
             content = cache.lay_out(kv_cache, keys.slots).to(q.dtype)
             k, v = content[..., : q.shape[-1]], content[..., q.shape[-1] :]
-        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules).transpose(1, 2)
+        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules, compute).transpose(1, 2)
         tokens = found.reshape(-1, *found.shape[2:])
         if queries.taken is None:
             output[piece.tokens] = tokens

@@ -18,8 +18,8 @@ from typing import Any
 import platformdirs
 from filelock import FileLock
 
-from tools.support import tiny_tokenizer
-from tools.support.tiny_tokenizer import IDS, TEMPLATE, tokenizer
+from accelplug_vllm.tiny import tokenizer as tiny_tokenizer
+from accelplug_vllm.tiny.tokenizer import IDS, TEMPLATE, tokenizer
 
 HEAD = 64  # what Spyre's attention takes multiples of, and vLLM's for the CPU too
 TEXT: dict[str, Any] = {
