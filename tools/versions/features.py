@@ -145,7 +145,9 @@ def _served(came: Came) -> None:
 
 
 def _beside_pace(came: Came) -> None:
-    _expect("the platform beside pace-vllm", runs.platform(came.version, pace()), "AccelplugCpuPlatform")
+    """It is for CPUs, so the CPU is left to it; for another device it is taken out."""
+    _expect("the platform for the CPU", runs.platform(came.version, pace(), device="cpu"), "PacePlatform")
+    _expect("that for a device", runs.platform(came.version, pace(), device=DEVICE), "AccelplugNativePlatform")
 
 
 FEATURES = (

@@ -49,9 +49,8 @@ def environment(version: Version, *before: Path) -> dict[str, str]:
 def smoke(version: Version, options: Mapping[str, Any], *, device: str) -> dict[str, Any]:
     """What `smoke` prints, on the CPU or on a simulated device. Raises RunError."""
     build.library()  # so that no run waits for it
-    where = {"ACCELPLUG_DEVICE": "cpu"} if device == "cpu" else {"ACCELPLUG_SIMULATE": device}
     command = ["-m", "tools.versions.smoke", str(checkpoint("llama")), json.dumps(options)]
-    said: dict[str, Any] = json.loads(_run(command, version, {**QUIET, **where})[-1])
+    said: dict[str, Any] = json.loads(_run(command, version, {**QUIET, **_asks(device)})[-1])
     if said["version"].partition("+")[0] != version.name:
         raise RunError(f"vLLM {said['version']} ran in the place of {version.name}")
     return said
@@ -63,9 +62,9 @@ def doctor(version: Version) -> dict[str, Any]:
     return report
 
 
-def platform(version: Version, *beside: Path) -> str:
+def platform(version: Version, *beside: Path, device: str) -> str:
     """The class of vLLM's platform where other packages are installed beside."""
-    return _run(["-c", PLATFORM], version, {**QUIET, "ACCELPLUG_DEVICE": "cpu"}, *beside)[-1]
+    return _run(["-c", PLATFORM], version, {**QUIET, **_asks(device)}, *beside)[-1]
 
 
 def served(version: Version) -> str:
@@ -81,6 +80,11 @@ def served(version: Version) -> str:
         except ServerError as error:
             raise RunError(last_words(str(error))) from None
     return answer.choices[0].text
+
+
+def _asks(device: str) -> dict[str, str]:
+    """For the CPU, or for a simulated device."""
+    return {"ACCELPLUG_DEVICE": "cpu"} if device == "cpu" else {"ACCELPLUG_SIMULATE": device}
 
 
 def _run(
