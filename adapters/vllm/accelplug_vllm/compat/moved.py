@@ -30,11 +30,8 @@ def waiting(scheduler: Any) -> Iterator[Any]:
 
 def slot_mapping() -> str:
     """The slot mapping's Triton kernel; a function of its module in 0.28, a class's since then."""
-    return (
-        SLOT_MAPPING
-        if hasattr(import_module("vllm.v1.worker.block_table"), "ComputeSlotMappingKernel")
-        else SLOT_MAPPING_0_28
-    )
+    of_a_class = hasattr(import_module("vllm.v1.worker.block_table"), "ComputeSlotMappingKernel")
+    return SLOT_MAPPING if of_a_class else SLOT_MAPPING_0_28
 
 
 def register_kernels(kernels: Mapping[str, Callable[..., Any]]) -> None:
