@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import platform
+import signal
+import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Annotated, Any
@@ -36,6 +38,7 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print the record in the place of the table.")] = False,
 ) -> None:
     """Run the adapter's smoke with each supported vLLM."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started ends too
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
         del os.environ[name]  # each run has its own
     out, progress = Console(), Console(stderr=True)

@@ -35,18 +35,24 @@ def main(model: str, options: str = "{}") -> None:
         "platform": type(current_platform).__name__,
         "device": current_platform.device_type,
         "tokens": [list(output.outputs[0].token_ids) for output in outputs],
+        "implementations": implementations() if current_platform.is_out_of_tree() else {},
         **used(llm),
     }
     print(json.dumps(said))
 
 
+def implementations() -> dict[str, list[str]]:
+    """What runs each layer and operator on the device, in order."""
+    from accelplug.tables import fallback
+
+    return {name: list(runs) for name, runs in fallback.live().implementations.items()}
+
+
 def used(llm: Any) -> dict[str, Any]:
-    """Of accelplug: classes, counters, what it says runs the layers, and what it says is off."""
+    """Of accelplug: classes, counters, metrics, and what it says is off."""
     from accelplug_vllm.compat import PARTS, why_off
     from accelplug_vllm.native import counting
     from prometheus_client import REGISTRY
-
-    from accelplug.tables import fallback
 
     engine = llm.llm_engine
     runner = engine.model_executor.driver_worker.worker.model_runner
@@ -55,7 +61,6 @@ def used(llm: Any) -> dict[str, Any]:
         "scheduler": type(engine.engine_core.engine_core.scheduler).__name__,
         "dispatcher": type(runner.cudagraph_dispatcher).__name__,
         "compiles": [counted.compiles, counted.compiles_in_service],
-        "implementations": {name: list(runs) for name, runs in fallback.live().implementations.items()},
         "metrics": sorted(f.name for f in REGISTRY.collect() if f.name.startswith("accelplug_")),
         "off": {part.name: reason for part in PARTS if (reason := why_off(part))},
     }
