@@ -23,6 +23,7 @@ _PLATFORM = (
     *of(PLATFORM, "check_runner_kv_caches_multi_layer", "is_sleep_mode_available", "is_pin_memory_available"),
     *of(PLATFORM, "get_device_name", "get_device_total_memory", "get_current_memory_usage", "set_device"),
     *of(PLATFORM, "manual_seed_all", "check_if_supports_dtype", "get_device_communicator_cls"),
+    *of(PLATFORM, "num_compute_units"),
     *of("vllm.distributed.device_communicators.base_device_communicator", "DeviceCommunicatorBase"),
     *of("vllm.config", "VllmConfig", "get_current_vllm_config", "get_current_vllm_config_or_none", "CompilationMode"),
     *of("vllm.config.compilation:CompilationConfig", "mode", "backend", "compile_sizes", "pass_config"),

@@ -191,6 +191,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
         return memory.there(int(torch.accelerator.get_memory_info(device_id)[1]), here.simulated)
 
     @classmethod
+    def num_compute_units(cls, device_id: int = 0) -> int:
+        """What vLLM before 0.32 asks of every device, to divide an attention by that runs on GPUs only."""
+        return 1
+
+    @classmethod
     def get_current_memory_usage(cls, device: Any = None) -> float:
         return float(torch.accelerator.memory_allocated(device))
 
