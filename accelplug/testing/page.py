@@ -53,7 +53,7 @@ def _section(report: UpstreamReport) -> Iterator[str]:
     for group, why in report.groups.items():
         counts = report.count(group)
         yield f"| {group} | {_cell(why)} | " + " | ".join(str(counts[way] or "") for way in COLUMNS) + " |"
-    for way, heading in HEADINGS.items():
+    for way, heading in reversed(HEADINGS.items()):
         if found := reasons(report, way):
             yield f"\n### {heading}\n"
             for why, tests in found:

@@ -56,7 +56,7 @@ _WORKER = (
 _ATTENTION = (
     *of("vllm.v1.attention.backends.registry:AttentionBackendEnum", "CUSTOM"),
     seam("vllm.v1.attention.backends.registry:register_backend", "backend", "class_path"),
-    *of("vllm.v1.attention.selector:AttentionSelectorConfig", "attn_type"),
+    *of("vllm.v1.attention.selector:AttentionSelectorConfig", "attn_type", "use_mla"),
     *of(f"{ATTENTION}:AttentionBackend", "forward_includes_kv_cache_update", "get_supported_kernel_block_sizes"),
     *of(f"{ATTENTION}:AttentionBackend", "supports_head_size", "supports_dtype", "supports_attn_type"),
     *of(f"{ATTENTION}:AttentionBackend", "supports_sliding_window", "supports_sink", "supports_non_causal"),
@@ -81,7 +81,7 @@ _ATTENTION = (
     *of(f"{ATTENTION}:CommonAttentionMetadata", "causal"),
     *of("vllm.v1.kv_cache_interface", "AttentionSpec", "EncoderOnlyAttentionSpec"),
     *of("vllm.config", "get_layers_from_vllm_config"),
-    *of("vllm.model_executor.layers.attention", "Attention"),
+    *of("vllm.model_executor.layers.attention_layer_base", "AttentionLayerBase"),
 )
 _TORCH = (
     *of("torch.accelerator", "set_device_index", "device_count", "get_memory_info", "memory_allocated", "empty_cache"),

@@ -114,6 +114,28 @@ MIXTURES = Part(
         *of("vllm.model_executor.custom_op", "op_registry_oot"),
     ),
 )
+QUANTISED = Part(
+    "quantised models",
+    "a model that is one is refused",
+    (
+        *of("vllm.model_executor.kernels.linear", "MPLinearKernel", "MPLinearLayerConfig"),
+        seam("vllm.model_executor.kernels.linear:register_linear_kernel", "kernel_class", "platform", "kernel_type"),
+        *of(f"{LAYERS}.linear", "LinearBase"),
+        *of(f"{LAYERS}.vocab_parallel_embedding", "ParallelLMHead"),
+        *of(f"{LAYERS}.quantization.auto_gptq", "verify_marlin_supported"),
+        *of("vllm.scalar_type", "scalar_types"),
+        *of("vllm.platforms", "PlatformEnum"),
+    ),
+)
+LATENT_ATTENTION = Part(
+    "latent attention",
+    "a model that has it is refused",
+    (
+        *of("vllm.v1.attention.backend", "MLAAttentionImpl"),
+        *of("vllm.v1.attention.backends.mla.prefill.registry:MLAPrefillBackendEnum", "CPU"),
+        seam("vllm.platforms.interface:Platform.get_mla_prefill_backend_cls", "mla_selector_config"),
+    ),
+)
 STRUCTURED_OUTPUT = Part(
     "structured output",
     "a request for it is refused",
@@ -187,6 +209,8 @@ NATIVE_PARTS = (
     IR,
     REPLACED_LAYERS,
     MIXTURES,
+    QUANTISED,
+    LATENT_ATTENTION,
     STRUCTURED_OUTPUT,
     DRAFTS,
     LORA,

@@ -103,6 +103,14 @@ WORKAROUNDS = (
         _says("vllm.model_executor.layers.fused_moe.router.fused_topk_router:vllm_topk_softmax", "ops.topk_softmax("),
     ),
     Workaround(
+        "quantization.gptq",
+        "GPTQ: vLLM asks a kernel of CUDA's whether it takes the checkpoint, before it asks the kernels that there are",
+        _says(
+            "vllm.model_executor.layers.quantization.auto_gptq:AutoGPTQLinearMethod.__init__",
+            "verify_marlin_supported(",
+        ),
+    ),
+    Workaround(
         "structured_output",
         "structured output: vLLM leaves it to xgrammar, which compiles for a device that it doesn't know",
         _says("vllm.v1.structured_output.utils:apply_grammar_bitmask", "grammar_bitmask, indices=index_tensor)"),

@@ -93,6 +93,12 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             from accelplug_vllm.layers import replacing
 
             self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
+        if compat.works(compat.QUANTISED):
+            from accelplug_vllm.layers import quantized
+
+            quantized.register(
+                tuple(here.parts(self.vllm_config).linear_kernels.items()), f"hook accelplug_platform of {here.name}"
+            )
         kernels.register()  # vLLM before 0.31 asks nobody for them
         if compat.works(compat.MIXTURES):
             experts.register()
@@ -107,14 +113,19 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         super().load_model(**given)
         implementations = fallback.live().implementations
         implementations.update(backend.in_use(self.vllm_config.compilation_config.static_forward_context.values()))
+        modules = list(self.model_runner.model.modules())
         if compat.works(compat.IR):
             from accelplug_vllm.layers import ir
 
             implementations.update(ir.chosen())
+        if compat.works(compat.QUANTISED):
+            from accelplug_vllm.layers import quantized
+
+            implementations.update(quantized.in_use(self.device.type, modules))
         if self._layers:
             from accelplug_vllm.layers import replacing
 
-            implementations.update(replacing.in_use(self._layers, self.model_runner.model.modules()))
+            implementations.update(replacing.in_use(self._layers, modules))
         if self._shapes is not None:
             from accelplug_vllm.native import padding
 
