@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-devices test-docs test-upstream lint bench support conformance docs docs-serve docs-images clean
+.PHONY: help setup demo serve test test-devices test-docs test-upstream test-versions lint bench support conformance docs docs-serve docs-images clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -31,6 +31,9 @@ test-docs: setup ## what `make test` has of the documentation: every code block,
 test-upstream: export ACCELPLUG_SIMULATE ?= neuron
 test-upstream: setup ## vLLM's own tests on simulated neuron, minutes; on spyre: ACCELPLUG_SIMULATE=spyre make test-upstream
 	$(PY) -m pytest --accelplug-upstream vllm --accelplug-upstream-page docs/upstream.md
+
+test-versions: setup ## the vLLM adapter with each vLLM it supports (1 GB of wheels, minutes); writes docs/versions.md
+	$(PY) -m tools.versions
 
 lint: setup ## ruff, mypy and the import rules
 	$(VENV)/bin/ruff check .

@@ -158,6 +158,9 @@ def _end(selection: Selection, as_json: bool) -> None:
 def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Put right what can be, saying each step.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --fix: remove packages without asking.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show what a judgement rests on where all is well, too.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check the installation and name the remedy for each finding.
@@ -171,6 +174,8 @@ def doctor(
         accelplug doctor --fix
 
         accelplug doctor --fix --yes --json
+
+        accelplug doctor --verbose
     """
     if yes and not fix:
         raise BadInputError("--yes says yes to what --fix asks; give --fix too")
@@ -181,7 +186,7 @@ def doctor(
     if as_json:
         typer.echo(report.model_dump_json(indent=2))
     else:
-        render.report(out, report)
+        render.report(out, report, verbose)
         if not fix:
             render.fixes(out, report)
     raise typer.Exit(1 if report.counts[clinic.Level.error] else 0)

@@ -88,15 +88,15 @@ def op_explanation(out: Console, explained: OpExplanation) -> None:
     out.print(Text(f"then: {explained.otherwise}"))
 
 
-def report(out: Console, found: Report) -> None:
-    """Each finding with its mark, what to do under it, and a line of counts."""
+def report(out: Console, found: Report, verbose: bool = False) -> None:
+    """Each finding with its mark, what to do under it, and a line of counts; ``verbose`` has details of all."""
     table = _grid()
     table.columns[0].no_wrap = True
     table.add_column(overflow="fold")
     for finding in found.findings:
         mark, style = LEVEL_MARKS[finding.level]
         table.add_row(Text(mark, style=style), Text(finding.check), Text(finding.summary))
-        for label, text in _below(finding):
+        for label, text in _below(finding, verbose):
             table.add_row("", "", Text(f"{label}: ", style="bold" if label == "what to do" else "dim").append(text))
     out.print(table)
     counts = found.counts
@@ -106,8 +106,8 @@ def report(out: Console, found: Report) -> None:
     out.print(Text(said, style="bold"))
 
 
-def _below(finding: Finding) -> Iterable[tuple[str, str]]:
-    if finding.level is Level.ok:
+def _below(finding: Finding, verbose: bool) -> Iterable[tuple[str, str]]:
+    if finding.level is Level.ok and not verbose:
         return
     if finding.remedy:
         yield "what to do", finding.remedy

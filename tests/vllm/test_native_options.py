@@ -62,5 +62,5 @@ def test_the_reference_lists_them_all() -> None:
 
 def test_sizes_for_a_device_that_takes_any_are_refused_and_layers_are_not_sizes() -> None:
     with pytest.raises(BadInputError, match=r"accelplug: slicing, tokens: CPU takes any shape"):
-        options.refuse_sizes(said({"tokens": "16,32", "slicing": False}), "CPU")
-    options.refuse_sizes(said({"layers_on_device": ["RMSNorm"]}), "CPU")
+        options.refuse_sizes(said({"tokens": "16,32", "slicing": False}), "CPU takes any shape")
+    options.refuse_sizes(said({"layers_on_device": ["RMSNorm"]}), "CPU takes any shape")

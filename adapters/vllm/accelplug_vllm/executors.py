@@ -6,6 +6,7 @@ from typing import Any
 
 from accelplug.errors import BadInputError
 from accelplug.specs import DeviceSpec
+from accelplug_vllm import compat
 
 FLAG = "--distributed-executor-backend"
 
@@ -21,6 +22,8 @@ def check(parallel: Any, spec: DeviceSpec) -> None:
                 f"{FLAG} ray: the backend of {spec.title} does not say under which name Ray counts its devices "
                 f"(DeviceSpec.ray_resource is empty); give {FLAG} mp"
             )
+        if reason := compat.why_off(compat.RAY_EXECUTOR):
+            raise BadInputError(f"{FLAG} ray: {reason}; give {FLAG} mp")
         from accelplug_vllm.ray_executor import RayExecutor
 
         parallel.distributed_executor_backend = RayExecutor

@@ -23,7 +23,8 @@ class Handoff(Record):
     """The device that process ``pid`` chose, and the vLLM platform plug-in it left the platform to, if any.
 
     ``helper_cpus`` are the logical CPUs that EngineCore's compute threads leave to its other threads,
-    ``folder`` is where children leave what the server's process reads, "" where it reads nothing.
+    ``folder`` is where children leave what the server's process reads, "" where it reads nothing. ``off`` has the parts
+    of the adapter that don't work with this vLLM, with the reasons; None where nobody has looked.
     """
 
     device: str
@@ -31,6 +32,7 @@ class Handoff(Record):
     stands_aside_for: str = ""
     helper_cpus: tuple[int, ...] = ()
     folder: str = ""
+    off: dict[str, str] | None = None
 
 
 def leave(handoff: Handoff) -> None:

@@ -12,7 +12,7 @@ import sys
 from http import HTTPStatus
 from typing import Any
 
-from accelplug_vllm import handoff, request
+from accelplug_vllm import compat, handoff, request
 
 FILE = "last-words"
 
@@ -40,6 +40,8 @@ def left() -> str:
 def receive() -> None:
     """In each process of a server: requests that fail as its engine ends get the words, with HTTP status 503, which
     clients take as "try again". ``vllm`` on the command line ends with them. See compat: "engine.last_words"."""
+    if not compat.works(compat.LAST_WORDS):
+        return
     from vllm.exceptions import GracefulHTTPError
     from vllm.v1.engine.exceptions import EngineDeadError
 

@@ -16,7 +16,7 @@ from accelplug.errors import AccelplugError, BadInputError
 from accelplug.plugins import discover
 from accelplug.selection import choose, require
 from accelplug.specs import Candidate, Host
-from accelplug_vllm import allow_list, arbitration, preload, request
+from accelplug_vllm import allow_list, arbitration, compat, preload, request
 
 
 def serve(
@@ -60,6 +60,8 @@ def profiler_options(folder: Path | None) -> list[str]:
     what is looked for, and without the tables that vLLM would print. Raises BadInputError where it can't be made."""
     if folder is None:
         return []
+    if reason := compat.why_off(compat.TRACE):
+        raise BadInputError(f"--trace-dir: {reason}; leave it out")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

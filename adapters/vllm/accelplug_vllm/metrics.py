@@ -7,17 +7,20 @@ import multiprocessing
 from typing import Any
 
 from accelplug import __version__
-from accelplug_vllm import resolution
+from accelplug_vllm import compat, resolution
 
 FIRST_API_SERVER = "ApiServer_0"  # the name vLLM gives the process
 
 
-def publish_profiler(config: Any) -> None:
+def publish_profiler(vllm_config: Any) -> None:
     """Says where a server that can record writes its traces, so that ``accelplug trace`` finds them.
 
-    ``config`` is vLLM's ProfilerConfig; one for another profiler than torch's says nothing.
+    A profiler other than torch's says nothing.
     """
-    if multiprocessing.parent_process() is None and config.profiler == "torch":
+    if multiprocessing.parent_process() is not None or not compat.works(compat.TRACE):
+        return
+    config = vllm_config.profiler_config
+    if config.profiler == "torch":
         _publish_profiler(config.torch_profiler_dir)
 
 

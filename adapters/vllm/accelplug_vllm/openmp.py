@@ -26,10 +26,8 @@ BUSY_FROM = 0.5
 
 def prepare(vllm_config: VllmConfig) -> list[str]:
     """Sets the environment for EngineCore; says what it set. Leaves a user's own binding as it is."""
-    try:
-        from vllm.utils.ompmultiprocessing import OMPProcessManager
-    except ImportError:  # a vLLM without it binds the threads in the worker, in whichever process that runs
-        return []
+    from vllm.utils.ompmultiprocessing import OMPProcessManager
+
     manager = OMPProcessManager(vllm_config)
     if manager.skip_setup:
         return []

@@ -10,7 +10,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import cpu_defaults, device_flag, executors, metrics, refusal, report, resolution
+from accelplug_vllm import compat, cpu_defaults, device_flag, executors, metrics, refusal, report, resolution
 from accelplug_vllm.builds import IN_TREE
 
 if TYPE_CHECKING:
@@ -39,13 +39,14 @@ def delegate(name: str) -> type:
         @classmethod
         def check_and_update_config(cls, vllm_config: VllmConfig) -> None:
             decision = resolution.decide()
+            compat.settle(compat.EVERYWHERE)
             before = vllm_config.parallel_config.distributed_executor_backend
             super().check_and_update_config(vllm_config)
             applied: list[str] = []
             if name == "cpu":
                 applied = cpu_defaults.apply(vllm_config, before)
                 _check_executor(cls, vllm_config)
-            metrics.publish_profiler(vllm_config.profiler_config)
+            metrics.publish_profiler(vllm_config)
             report.at_start(decision, applied, _apply_options(vllm_config, name))
 
     AccelplugPlatform.__name__ = AccelplugPlatform.__qualname__ = f"Accelplug{base.__name__}"
@@ -68,7 +69,8 @@ def _apply_options(vllm_config: VllmConfig, name: str) -> list[str]:
     from accelplug_vllm.native import options
 
     try:
-        options.refuse_sizes(options.read(vllm_config.additional_config), resolution.chosen().spec.title)
+        title = resolution.chosen().spec.title
+        options.refuse_sizes(options.read(vllm_config.additional_config), f"{title} takes any shape")
         return host.apply(vllm_config, name)
     except AccelplugError as error:
         refusal.stop(error)

@@ -1,7 +1,7 @@
 """Chooses the device, arbitrates between platform plug-ins, and names vLLM's platform, once per process.
 
 Outcomes of ``register``: the name of a delegate platform, or of the native one; None, when the platform is left to a
-vendor's own plug-in; or the name of `refusal`'s platform, whose import stops vLLM with the reason.
+vendor's own plug-in or to vLLM; or the name of `refusal`'s platform, whose import stops vLLM with the reason.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from accelplug.errors import AccelplugError, BadInputError
 from accelplug.plugins import Backend, discover, running_backend
 from accelplug.selection import AUTO, choose, require
 from accelplug.specs import Candidate, DeviceSpec, Host, Selection
-from accelplug_vllm import arbitration, builds, handoff, request
+from accelplug_vllm import arbitration, builds, compat, handoff, request
 
 log = logging.getLogger("vllm.accelplug")
 
@@ -25,7 +25,10 @@ REFUSAL = "accelplug_vllm.refusal.Refused"
 
 @dataclass(frozen=True)
 class Decision:
-    """What this process does about vLLM's platform. One of ``platform``, ``stands_aside_for``, ``error`` is set."""
+    """What this process does about vLLM's platform. One of ``platform``, ``stands_aside_for``, ``error`` is set.
+
+    Or none: delegate mode doesn't work with this vLLM, which then picks its platform by itself.
+    """
 
     selection: Selection | None = None
     platform: str = ""
@@ -55,9 +58,7 @@ def register() -> str | None:
         return REFUSAL
     decision = decide()
     arbitration.silence(decision.silenced)
-    if decision.stands_aside_for:
-        return None
-    return decision.platform if decision.error is None else REFUSAL
+    return REFUSAL if decision.error else decision.platform or None
 
 
 def refused() -> AccelplugError:
@@ -97,6 +98,8 @@ def decide() -> Decision:
         _say_aside(selection, aside, parent)
         return Decision(selection, stands_aside_for=aside, silenced=silenced)
     delegate = builds.delegate(chosen)
+    if delegate and not compat.works(compat.DELEGATE):
+        return Decision(selection, silenced=silenced)
     platform = f"accelplug_vllm.platform.{delegate}" if delegate else f"accelplug_vllm.native.platform.{chosen.name}"
     return Decision(selection, platform, silenced=silenced)
 

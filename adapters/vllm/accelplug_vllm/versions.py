@@ -1,8 +1,8 @@
-"""Which vLLM this adapter supports. The one place that says so; the extra ``accelplug[vllm]`` must agree (tested)."""
+"""Which vLLM this adapter supports. The one place that says so; the extra ``accelplug[vllm]`` must agree (tested).
+
+What of it works with which version is found out by `accelplug_vllm.compat`, and docs/versions.md has it as a table.
+"""
 
 from __future__ import annotations
 
 SUPPORTED = ">=0.28,<0.34"
-
-# Of these, those on which accelplug runs devices that are not in vLLM's tree. Older ones have other interfaces.
-NATIVE = ">=0.32,<0.34"

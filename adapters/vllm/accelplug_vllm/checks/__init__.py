@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from accelplug.doctor import Finding
 from accelplug.specs import Host
-from accelplug_vllm.checks import installed, metadata, plugins
+from accelplug_vllm.checks import installed, metadata, plugins, seams
 
 
 def checks(host: Host) -> Iterator[Finding]:
@@ -15,3 +15,4 @@ def checks(host: Host) -> Iterator[Finding]:
     yield from metadata.checks(host)
     if installed.distribution(host):
         yield from plugins.checks(host)
+        yield from seams.checks(host)

@@ -46,9 +46,9 @@ def _version(found: Distribution) -> Finding:
     if SpecifierSet(SUPPORTED).contains(version, prereleases=True):
         return Finding(check="vllm", summary=f"{named} (supported: {SUPPORTED})")
     oldest = min(Version(s.version) for s in SpecifierSet(SUPPORTED) if s.operator == ">=")
-    level, why = (
-        (Level.error, "older than what accelplug supports")
-        if version < oldest
-        else (Level.warning, "newer than what accelplug has been tested with")
-    )
+    level, why = Level.warning, "newer than what accelplug has been tested with"
+    if version < oldest and version.is_devrelease:  # one that was built where Git's tags were missing says 0.1.dev1
+        why = "a development version that says nothing of what is in it"
+    elif version < oldest:
+        level, why = Level.error, "older than what accelplug supports"
     return Finding(check="vllm", level=level, summary=f"{named} is {why} ({SUPPORTED})", remedy=INSTALL)

@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from vllm.ir.op import IrOp
 
 from accelplug import ops
 from accelplug.tables import tables_for
@@ -18,6 +17,8 @@ from accelplug.tables import tables_for
 
 def rms_norm(layer: type, device_type: str) -> type:
     """RMSNorm, for where vLLM's IR can't be asked because its implementations are those of another device."""
+    from vllm.ir.op import IrOp
+
     native = IrOp.registry["rms_norm"].impls["native"].impl_fn
 
     class AccelplugRMSNorm(layer):  # type: ignore[misc]

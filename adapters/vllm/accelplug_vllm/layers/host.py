@@ -8,6 +8,7 @@ from accelplug import api, settings
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.plugins import discover
 from accelplug.specs import Candidate
+from accelplug_vllm import compat
 from accelplug_vllm.native import options
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def apply(vllm_config: VllmConfig, platform: str) -> list[str]:
             f"{ASKED_BY}: the whole model is on {platform}; with --device cpu it is on the CPU, and these layers alone "
             "on the device"
         )
+    if reason := compat.why_off(compat.LAYERS_ON_DEVICE):
+        raise BadInputError(f"{ASKED_BY}: {reason}; leave it out")
     from vllm.config import CompilationMode
 
     there = device()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from accelplug.errors import BadInputError
-from accelplug_vllm import executors
+from accelplug_vllm import compat, executors
 from accelplug_vllm.native import device, features, host_cores, options, processes, shapes
 
 if TYPE_CHECKING:
@@ -66,14 +66,18 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
 
     Raises BadInputError for what the device can't do, naming the flag.
     """
+    compat.settle((*compat.EVERYWHERE, *compat.NATIVE_PARTS))
     left_out = features.check(vllm_config, here)
     check_int64(here)
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
+    if not compat.works(compat.ASYNC_SCHEDULING):
+        vllm_config.scheduler_config.async_scheduling = False
     notes = _make_static(vllm_config, here)
     parallel = vllm_config.parallel_config
     executors.check(parallel, here.spec)
-    processes.install()
+    if compat.works(compat.SEVERAL_WORKERS):
+        processes.install()
     if parallel.worker_cls == "auto":
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method
@@ -89,12 +93,9 @@ def _make_static(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str
 
     made, compilation = shapes.of(vllm_config, here), vllm_config.compilation_config
     compiled = compilation.mode == CompilationMode.VLLM_COMPILE
+    if compiled and (reason := _uncompiled(made, here)):
+        raise BadInputError(f"-cc.mode={compilation.mode.value}: {reason}; give --enforce-eager")
     if made is None:
-        if compiled:
-            raise BadInputError(
-                f"-cc.mode={compilation.mode.value}: accelplug compiles vLLM's models for devices with static shapes, "
-                f"and {here.title} takes any; give --enforce-eager"
-            )
         return []
     if _compiled_whole(vllm_config) and vllm_config.model_config is not None:
         raise BadInputError(
@@ -103,7 +104,7 @@ def _make_static(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str
         )
     shapes.bound(vllm_config, made)
     scheduler = vllm_config.scheduler_config
-    if scheduler.scheduler_cls is None and _may_slice(vllm_config):
+    if scheduler.scheduler_cls is None and _may_slice(vllm_config) and compat.works(compat.SLICING):
         scheduler.scheduler_cls = ASYNC_SCHEDULER if scheduler.async_scheduling else SCHEDULER
     if compiled:
         compilation.compile_sizes = sorted(made.tokens.sizes, reverse=True)
@@ -112,6 +113,13 @@ def _make_static(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str
         # vLLM's own store of compiled models wants graphs that can be serialised. See compat: "compile.store"
         os.environ["VLLM_USE_AOT_COMPILE"] = "0"
     return [f"steps are padded to {made.tokens} tokens"]
+
+
+def _uncompiled(made: shapes.Shapes | None, here: device.NativeDevice) -> str:
+    """Why models can't be compiled on this device, "" where they can."""
+    if not here.constraints.static_shapes:
+        return f"accelplug compiles vLLM's models for devices with static shapes, and {here.title} takes any"
+    return compat.why_off(compat.COMPILING if made else compat.STATIC_SHAPES)
 
 
 def _may_slice(vllm_config: VllmConfig) -> bool:

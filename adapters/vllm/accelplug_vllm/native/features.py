@@ -6,11 +6,25 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import BadInputError
 from accelplug.specs import Feature
+from accelplug_vllm import compat
 from accelplug_vllm.native.feature_table import FEATURES
 from accelplug_vllm.native.unbuilt import UNBUILT
 
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
+
+# What each feature of a device needs of vLLM.
+PARTS = {
+    Feature.lora: compat.LORA,
+    Feature.mixture_of_experts: compat.MIXTURES,
+    Feature.mla: compat.LATENT_ATTENTION,
+    Feature.quantization: compat.QUANTISED,
+    Feature.speculative_decoding: compat.DRAFTS,
+    Feature.structured_output: compat.STRUCTURED_OUTPUT,
+    Feature.tensor_parallel: compat.SEVERAL_WORKERS,
+    Feature.pipeline_parallel: compat.SEVERAL_WORKERS,
+    Feature.data_parallel: compat.SEVERAL_WORKERS,
+}
 
 
 def check(vllm_config: Any, here: NativeDevice) -> list[str]:
@@ -43,8 +57,8 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
-    """Feature to reason: the backend's, and what several workers, or drafts, would need."""
-    cannot: dict[Feature, str] = {}
+    """Feature to reason: the backend's, what this vLLM lacks, and what several workers, or drafts, would need."""
+    cannot = {feature: reason for feature, part in PARTS.items() if (reason := compat.why_off(part))}
     if not here.spec.distributed_backend:
         several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel)
         cannot |= dict.fromkeys(several, "its backend names nothing that processes could talk through")

@@ -79,12 +79,10 @@ def read(additional_config: Any) -> Options:
         raise BadInputError("\n".join(_complaint(problem) for problem in error.errors())) from None
 
 
-def refuse_sizes(given: Options, title: str) -> None:
-    """Raises BadInputError where sizes are ``given`` for a device that takes any shape."""
+def refuse_sizes(given: Options, reason: str) -> None:
+    """Raises BadInputError where sizes are ``given`` and there are none to set, for that reason."""
     if said := given.model_fields_set - {"layers_on_device"}:
-        raise BadInputError(
-            f"{FLAG} {KEY}: {', '.join(sorted(said))}: {title} takes any shape, so nothing is to be set; leave it out"
-        )
+        raise BadInputError(f"{FLAG} {KEY}: {', '.join(sorted(said))}: {reason}, so nothing is to be set; leave it out")
 
 
 def reference() -> str:

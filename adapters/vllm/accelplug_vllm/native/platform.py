@@ -14,8 +14,8 @@ from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, last_words, metrics, refusal, report, resolution, worker_metrics
-from accelplug_vllm.layers import fused, host, ir
+from accelplug_vllm import compat, device_flag, last_words, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm.layers import fused, host
 from accelplug_vllm.native import configuration, device, features, kernels, memory, runner
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
             refusal.stop(error)
         worker_metrics.receive()
         last_words.receive()
-        metrics.publish_profiler(vllm_config.profiler_config)
+        metrics.publish_profiler(vllm_config)
         report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
     @classmethod
@@ -165,10 +165,17 @@ class NativePlatform(Platform):  # type: ignore[misc]
 
     @classmethod
     def import_ir_kernels(cls) -> None:
-        ir.register(cls.device_type)
+        if compat.works(compat.IR):
+            from accelplug_vllm.layers import ir
+
+            ir.register(cls.device_type)
 
     @classmethod
     def get_default_ir_op_priority(cls, vllm_config: VllmConfig) -> IrOpPriorityConfig:
+        if not compat.works(compat.IR):
+            return super().get_default_ir_op_priority(vllm_config)
+        from accelplug_vllm.layers import ir
+
         return ir.priorities(cls.device_type, vllm_config)
 
     @classmethod
@@ -192,6 +199,11 @@ class NativePlatform(Platform):  # type: ignore[misc]
         if here.spec.exclusive:
             raise NotImplementedError(f"asking {here.title} for its memory would open it in this process, for good")
         return memory.there(int(torch.accelerator.get_memory_info(device_id)[1]), here.simulated)
+
+    @classmethod
+    def num_compute_units(cls, device_id: int = 0) -> int:
+        """What vLLM before 0.32 asks of every device, to divide an attention by that runs on GPUs only."""
+        return 1
 
     @classmethod
     def get_current_memory_usage(cls, device: Any = None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
@@ -11,6 +10,7 @@ from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.request import Request
 
 from accelplug.buckets import AffineCost, Slicer
+from accelplug_vllm.compat import moved
 from accelplug_vllm.native import device, options, shapes
 
 
@@ -55,7 +55,7 @@ class Slicing:
             tokens += max(wanted, 0)
             decodes += 0 if request.is_prefill_chunk else max(wanted, 0)
         seats = self.max_num_running_reqs - len(self.running)  # type: ignore[attr-defined]
-        for request in chain(self.kv_holding_waiting, self.waiting):  # type: ignore[attr-defined]
+        for request in moved.waiting(self):
             if seats <= 0 or tokens >= self._most:
                 break
             seats -= 1

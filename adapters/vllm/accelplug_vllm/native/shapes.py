@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from accelplug.buckets import Ladder, default_ladder
 from accelplug.errors import BadInputError
 from accelplug.specs import Constraints
+from accelplug_vllm import compat
 from accelplug_vllm.native.options import FLAG, KEY, Options, read, refuse_sizes
 
 if TYPE_CHECKING:
@@ -30,7 +31,10 @@ def of(vllm_config: Any, here: NativeDevice) -> Shapes | None:
     """
     options, constraints = read(vllm_config.additional_config), here.constraints
     if not constraints.static_shapes:
-        refuse_sizes(options, here.title)
+        refuse_sizes(options, f"{here.title} takes any shape")
+        return None
+    if reason := compat.why_off(compat.STATIC_SHAPES):
+        refuse_sizes(options, reason)
         return None
     scheduler, model = vllm_config.scheduler_config, vllm_config.model_config
     tokens = _ladder(constraints, options.tokens, scheduler.max_num_batched_tokens, smallest=16)

@@ -12,7 +12,8 @@ def map_slots(given: Mapping[str, Any]) -> None:
     """Arguments as the Triton kernel ``ComputeSlotMappingKernel`` has them; fills ``slot_mapping_ptr``."""
     if given["TOTAL_CP_WORLD_SIZE"] != 1:
         raise NotImplementedError("context parallelism needs vLLM's own slot-mapping kernel, and so Triton")
-    tokens, size = given["num_tokens"], given["KV_CACHE_BLOCK_SIZE"]
+    # Before vLLM 0.32 the blocks of the table, which may be parts of the manager's, have a size of their own.
+    tokens, size = given["num_tokens"], given.get("block_size", given["KV_CACHE_BLOCK_SIZE"])
     mapping, starts, table = given["slot_mapping_ptr"], given["query_start_loc_ptr"], given["block_table_ptr"]
     table = table.view(-1, given["block_table_stride"]) if table.dim() == 1 else table
     positions = given["positions_ptr"][:tokens]

@@ -19,25 +19,9 @@ from vllm.v1.worker.utils import request_memory
 from accelplug.buckets import Ladder, WarmupPlan, warmup
 from accelplug.tables import fallback
 from accelplug.tables.fallback_metrics import FallbackCollector
-from accelplug_vllm import placement, worker_metrics
-from accelplug_vllm.compat import replaced
-from accelplug_vllm.layers import ir, quantized, replacing
-from accelplug_vllm.native import (
-    counting,
-    device,
-    experts,
-    grammar,
-    graphs,
-    groups,
-    loss,
-    memory,
-    options,
-    packing,
-    padding,
-    profiling,
-    shapes,
-    streams,
-)
+from accelplug_vllm import compat, placement, worker_metrics
+from accelplug_vllm.compat import moved, replaced
+from accelplug_vllm.native import counting, device, experts, grammar, kernels, loss, memory, options, profiling, shapes
 from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
@@ -45,11 +29,15 @@ log = logging.getLogger("vllm.accelplug")
 
 
 class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
-    """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
+    """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers.
+
+    What a part of the adapter takes from vLLM is imported where that part works, so that nothing else goes with it.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         """As upstream's, which refuses to profile on a device that it doesn't know. See compat: "worker.profiler"."""
-        profiling.allow(device.current().torch_type)
+        if compat.works(compat.PROFILER):
+            profiling.allow(device.current().torch_type)
         super().__init__(*args, **kwargs)
 
     def init_device(self) -> None:
@@ -65,8 +53,11 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             self.local_rank,
             current_platform.dist_backend,
         )
-        groups.put_on(self.device)
-        groups.check_all_reduce(here, self.device, self.model_config.dtype)
+        if compat.works(compat.SEVERAL_WORKERS):
+            from accelplug_vllm.native import groups
+
+            groups.put_on(self.device)
+            groups.check_all_reduce(here, self.device, self.model_config.dtype)
         set_random_seed(self.model_config.seed)
         gc.collect()
         torch.accelerator.empty_cache()
@@ -76,21 +67,43 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             utilization = self.cache_config.gpu_memory_utilization
             workers = self.parallel_config.local_world_size
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
-        streams.install(here.torch_type)
-        self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
-        quantized.register(
-            tuple(here.parts(self.vllm_config).linear_kernels.items()), f"hook accelplug_platform of {here.name}"
-        )
-        experts.register()
-        grammar.install()
+        self._prepare(here)
         _publish_counts()
         self._shapes = shapes.of(self.vllm_config, here)
-        self._init_workspace_and_model_runner()
-        packing.install(self.model_runner)
+        moved.start_runner(self)
+        if compat.works(compat.PACKING):
+            from accelplug_vllm.native import packing
+
+            packing.install(self.model_runner)
         if self._shapes is not None:
+            from accelplug_vllm.native import padding
+
             padding.pad_steps(self.model_runner, self._shapes)
             if self.rank == 0:  # the others run the same steps
                 counting.publish()
+
+    def _prepare(self, here: device.NativeDevice) -> None:
+        """What has to be in vLLM before there are a runner and a model."""
+        self._layers: dict[str, tuple[str, ...]] = {}
+        if compat.works(compat.ASYNC_SCHEDULING):
+            from accelplug_vllm.native import streams
+
+            streams.install(here.torch_type)
+        if compat.works(compat.REPLACED_LAYERS):
+            from accelplug_vllm.layers import replacing
+
+            self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
+        if compat.works(compat.QUANTISED):
+            from accelplug_vllm.layers import quantized
+
+            quantized.register(
+                tuple(here.parts(self.vllm_config).linear_kernels.items()), f"hook accelplug_platform of {here.name}"
+            )
+        kernels.register()  # vLLM before 0.31 asks nobody for them
+        if compat.works(compat.MIXTURES):
+            experts.register()
+        if compat.works(compat.STRUCTURED_OUTPUT):
+            grammar.install()
 
     def load_model(self, **given: Any) -> None:
         """As upstream's; writes down what runs the model's layers.
@@ -98,11 +111,24 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         Logits are not part of what vLLM compiles and pads; on static shapes they are padded too.
         """
         super().load_model(**given)
+        implementations = fallback.live().implementations
+        implementations.update(backend.in_use(self.vllm_config.compilation_config.static_forward_context.values()))
         modules = list(self.model_runner.model.modules())
-        used = replacing.in_use(self._layers, modules) | quantized.in_use(self.device.type, modules)
-        attention = backend.in_use(self.vllm_config.compilation_config.static_forward_context.values())
-        fallback.live().implementations.update(ir.chosen() | used | attention)
+        if compat.works(compat.IR):
+            from accelplug_vllm.layers import ir
+
+            implementations.update(ir.chosen())
+        if compat.works(compat.QUANTISED):
+            from accelplug_vllm.layers import quantized
+
+            implementations.update(quantized.in_use(self.device.type, modules))
+        if self._layers:
+            from accelplug_vllm.layers import replacing
+
+            implementations.update(replacing.in_use(self._layers, modules))
         if self._shapes is not None:
+            from accelplug_vllm.native import padding
+
             padding.pad_logits(self.model_runner.model, self._shapes)
 
     def execute_model(self, scheduler_output: Any) -> Any:
@@ -146,6 +172,8 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
 
     def _compile(self, tokens: Ladder) -> None:
         """All sizes but the largest: vLLM has run that one, to see how much memory it takes."""
+        from accelplug_vllm.native import graphs
+
         said, made = options.read(self.vllm_config.additional_config), graphs.current()
         if not made.seconds:
             log.warning("accelplug: vLLM compiles nothing of this model; it runs op by op")

@@ -1,4 +1,4 @@
-"""vLLM's tests, from the source distribution of the installed version: fetched once, kept in the user's cache."""
+"""A folder of vLLM's source distribution, such as its tests: fetched once, kept in the user's cache."""
 
 from __future__ import annotations
 
@@ -24,28 +24,30 @@ class FetchError(AccelplugError):
     """The source distribution could not be had."""
 
 
-def fetch(version: str) -> Path:
-    """The folder with vLLM's ``tests`` in it, and nothing else of vLLM; safe to call from several processes at once.
+def fetch(version: str, part: str = "tests") -> Path:
+    """The folder that has ``part`` in it, and nothing else of vLLM; safe to call from several processes at once.
 
-    Raises FetchError with what pip said where there is nothing in the cache and it can't be downloaded.
+    ``part`` is ``tests``, or the package itself, ``vllm``. Raises FetchError with what pip said where there is nothing
+    in the cache and it can't be downloaded.
     """
-    folder = folder_of(version)
+    folder = folder_of(version, part)
     if not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(folder.parent / f"{folder.name}.lock"):
             if not folder.is_dir():
-                _make(version, folder)
+                _make(version, part, folder)
     return folder
 
 
-def folder_of(version: str) -> Path:
+def folder_of(version: str, part: str = "tests") -> Path:
     """Where `fetch` keeps it."""
-    return platformdirs.user_cache_path("accelplug") / "upstream" / f"vllm-{version}"
+    name = f"vllm-{version}" if part == "tests" else f"vllm-{version}-{part}"
+    return platformdirs.user_cache_path("accelplug") / "upstream" / name
 
 
-def _make(version: str, folder: Path) -> None:
+def _make(version: str, part: str, folder: Path) -> None:
     """Downloads and unpacks; ``folder`` appears complete or not at all."""
-    print(f"Fetching the source distribution of vLLM {version} for its tests (once) ...", file=sys.stderr, flush=True)
+    print(f"Fetching the source distribution of vLLM {version} for its {part} (once) ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as scratch:
         tools, download, made = (Path(scratch) / name for name in ("tools", "download", "made"))
         _pip(["install", "--target", str(tools), *TOOLS], {})
@@ -55,19 +57,19 @@ def _make(version: str, folder: Path) -> None:
             {"PYTHONPATH": str(tools), "VLLM_TARGET_DEVICE": "empty", "VLLM_VERSION_OVERRIDE": version},
         )
         (archive,) = download.glob("vllm-*.tar.gz")
-        unpack(archive, made)
+        unpack(archive, made, part)
         made.rename(folder)
 
 
-def unpack(archive: Path, to: Path) -> None:
-    """The folder ``tests`` of a source distribution.
+def unpack(archive: Path, to: Path, part: str = "tests") -> None:
+    """One folder of a source distribution.
 
-    Without the package itself, which would be imported in the place of the installed one.
+    The tests come without the package itself, which would be imported in the place of the installed one.
     """
     with tarfile.open(archive) as opened:
         for member in opened:
             inside = member.name.partition("/")[2]
-            if inside.split("/")[0] == "tests":
+            if inside.split("/")[0] == part:
                 opened.extract(member.replace(name=inside, deep=False), to, filter="data")
 
 
@@ -80,6 +82,6 @@ def _pip(arguments: list[str], environment: Mapping[str, str]) -> None:
     if done.returncode != 0:
         said = "\n".join(f"  {line[:300]}" for line in done.stdout.splitlines()[-12:])
         raise FetchError(
-            f"vLLM's tests can't be fetched: `pip {arguments[0]}` ended with {done.returncode}. Check that a package "
+            f"vLLM's source can't be fetched: `pip {arguments[0]}` ended with {done.returncode}. Check that a package "
             f"index can be reached from here and that it has this version's source distribution. pip said:\n{said}"
         )

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from vllm.config import get_current_vllm_config
 from vllm.v1.attention.backend import AttentionBackend, AttentionImpl, AttentionType, MultipleOf
-from vllm.v1.kv_cache_interface import KVCacheLayout
 
 from accelplug_vllm.native import device
 from accelplug_vllm.native.attention import cache, step
 from accelplug_vllm.native.attention.compute import Compute, Rules, pytorch
 from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder
 
+if TYPE_CHECKING:
+    from vllm.v1.kv_cache_interface import KVCacheLayout
+
+# How the dimensions [blocks, heads, tokens, content] of a layer's cache lie in memory, by the names of vLLM's layouts.
+ORDERS = {"LBHNC": (0, 1, 2, 3), "LBNHC": (0, 2, 1, 3)}
 WITHOUT_CACHE = (AttentionType.ENCODER_ONLY, AttentionType.ENCODER)
 
 
@@ -44,7 +48,22 @@ class PagedAttention(AttentionBackend):  # type: ignore[misc]
 
     @classmethod
     def supported_kv_cache_layouts(cls) -> tuple[KVCacheLayout, ...]:
+        from vllm.v1.kv_cache_interface import KVCacheLayout
+
         return (KVCacheLayout[device.current().attention().kv_layout],)
+
+    @staticmethod
+    def get_kv_cache_shape(
+        num_blocks: int, block_size: int, num_kv_heads: int, head_size: int, cache_dtype_str: str = "auto"
+    ) -> tuple[int, ...]:
+        """vLLM before 0.29, which has no layouts, asks for this and for the order in memory."""
+        return num_blocks, num_kv_heads, block_size, 2 * head_size
+
+    @staticmethod
+    def get_kv_cache_stride_order(include_num_layers_dimension: bool = False) -> tuple[int, ...]:
+        if include_num_layers_dimension:
+            raise NotImplementedError("each layer has a cache of its own")
+        return ORDERS[device.current().attention().kv_layout]
 
     @classmethod
     def supports_head_size(cls, head_size: int) -> bool:
