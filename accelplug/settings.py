@@ -86,6 +86,12 @@ class Settings(BaseSettings):
         description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
         "`off`: exactly what vLLM does in tree.",
     )
+    vllm_platform: Literal["auto", "vendor", "accelplug"] = Field(
+        "auto",
+        description="Whose platform runs vLLM on a device whose vendor has a vLLM plug-in. `auto`: the vendor's, where "
+        "it is installed and claims the platform. `vendor`: the same, and an error where it isn't or doesn't. "
+        "`accelplug`: accelplug's.",
+    )
     selection: str = Field(
         "",
         description="Set by accelplug for the processes that a server starts, so that all agree on the device. "

@@ -13,6 +13,7 @@ from accelplug import doctor as clinic
 from accelplug.api import devices as look
 from accelplug.api import explain as look_closely
 from accelplug.cli import calls, render
+from accelplug.cli.bench import bench
 from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.new import new
@@ -63,6 +64,7 @@ def accelplug_command(
     """
 
 
+app.command()(bench)
 app.command()(conform)
 app.command()(ray_resources)
 

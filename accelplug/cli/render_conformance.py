@@ -15,11 +15,12 @@ from rich.table import Table
 from rich.text import Text
 
 from accelplug.conformance import AreaReport, Check, ConformanceReport, Outcome
-from accelplug.conformance.summary import OPS, headline, ops_line, provenance
+from accelplug.conformance.summary import OPS, headline, level_line, ops_line, provenance
 
 STYLES = {Outcome.passed: "green", Outcome.failed: "bold red", Outcome.error: "bold red", Outcome.skipped: "yellow"}
 MOST_WRONG = 20  # checks that are listed
 MOST_SKIPPED = 12  # reasons that are listed
+MOST_MISSING = 8  # areas that are listed of what the next level lacks
 
 
 class Progress:
@@ -53,6 +54,9 @@ def report(out: Console, found: ConformanceReport) -> None:
     """The headline, a row for each area, then what is wrong with why and what to do, and what was left out."""
     out.print(Text(headline(found), style="bold green" if found.ok else "bold red"))
     out.print(Text(provenance(found), style="dim"))
+    out.print(Text(level_line(found), style="bold"))
+    for missing in found.standing.missing[:MOST_MISSING]:
+        _indented(out, Text(missing))
     out.print()
     out.print(_table(found))
     if found.has(OPS):

@@ -7,8 +7,9 @@
 own, so a crash is a finding. Importing this package imports neither torch nor a backend.
 """
 
-from accelplug.conformance.areas import AREAS, Area
-from accelplug.conformance.records import AreaReport, Check, ConformanceReport, Outcome
+from accelplug.conformance.areas import AREAS
+from accelplug.conformance.areas.area import Area
+from accelplug.conformance.records import AreaReport, Check, ConformanceReport, Outcome, Standing
 from accelplug.conformance.suite import run
 
-__all__ = ["AREAS", "Area", "AreaReport", "Check", "ConformanceReport", "Outcome", "run"]
+__all__ = ["AREAS", "Area", "AreaReport", "Check", "ConformanceReport", "Outcome", "Standing", "run"]

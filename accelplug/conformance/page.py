@@ -1,21 +1,53 @@
-"""A conformance report as one self-contained HTML page: nothing is fetched when it is read. Needs jinja2."""
+"""Conformance reports as self-contained HTML pages: nothing is fetched when they are read. Needs jinja2."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from accelplug.conformance.records import Check, ConformanceReport, Outcome
-from accelplug.conformance.summary import OPS, WAYS, headline, ops, provenance, way
+from accelplug.conformance import levels
+from accelplug.conformance.records import AreaReport, Check, ConformanceReport
+from accelplug.conformance.summary import DIRECTIONS, OPS, WAYS, headline, ops, provenance, way
 
-TEMPLATE = "report.html.j2"
-DIRECTIONS = ("forward", "backward")
+SIMULATED = "A program stood in for the device and its SDK, on a CPU. Nothing here says anything about hardware."
 
 
 def page(report: ConformanceReport) -> str:
-    """The whole page. What reports say is text in it, never markup."""
+    """The whole page of one report. What reports say is text in it, never markup."""
+    return _render(
+        "report.html.j2",
+        report=report,
+        simulated=SIMULATED,
+        headline=headline(report),
+        levels=_ladder(report),
+        provenance=provenance(report),
+        facts=_facts(report),
+        groups=_groups(report),
+        operators=[_operators(report, direction) for direction in DIRECTIONS] if report.has(OPS) else [],
+        again=_again,
+        measured=_measured,
+    )
+
+
+def index(reports: Mapping[str, ConformanceReport]) -> str:
+    """A page that lists reports, by the address of each one's own page."""
+    entries = [
+        {
+            "page": address,
+            "report": report,
+            "headline": headline(report),
+            "provenance": provenance(report),
+            "levels": _ladder(report),
+        }
+        for address, report in reports.items()
+    ]
+    return _render("index.html.j2", entries=entries)
+
+
+def _render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
@@ -23,22 +55,37 @@ def page(report: ConformanceReport) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template(TEMPLATE).render(
-        report=report,
-        headline=headline(report),
-        provenance=provenance(report),
-        facts=_facts(report),
-        outcomes=[str(outcome) for outcome in Outcome],
-        operators=[_operators(report, direction) for direction in DIRECTIONS] if report.has(OPS) else [],
-        again=_again,
-        measured=_measured,
-    )
+    return environment.get_template(template).render(**values)
+
+
+def _ladder(report: ConformanceReport) -> list[dict[str, str]]:
+    """The levels in their order, each ``reached``, ``next`` or ``ahead``."""
+    reached = levels.names().index(report.standing.level) if report.standing.level else -1
+
+    def state(number: int, level: levels.Level) -> str:
+        if number <= reached:
+            return "reached"
+        return "next" if level.name == report.standing.next else "ahead"
+
+    return [
+        {"name": level.name, "statement": level.statement, "state": state(number, level)}
+        for number, level in enumerate(levels.LEVELS)
+    ]
+
+
+def _groups(report: ConformanceReport) -> list[tuple[str, list[AreaReport]]]:
+    """The areas that were examined by the level that asks for them, then those that none does."""
+    by_level = [(level.name, [area for area in report.areas if area.name in level.areas]) for level in levels.LEVELS]
+    asked = {name for level in levels.LEVELS for name in level.areas}
+    others = ("no level asks for them", [area for area in report.areas if area.name not in asked])
+    return [(title, areas) for title, areas in (*by_level, others) if areas]
 
 
 def _facts(report: ConformanceReport) -> list[tuple[str, str]]:
     found = [
         ("backend", report.backend),
         ("torch", report.torch),
+        ("vLLM", report.vllm or "none"),
         ("accelplug", report.accelplug),
         ("Python", report.python),
         ("system", report.system),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from enum import Enum
 from typing import Any
 
@@ -67,6 +69,19 @@ class AreaReport(Record):
         return not any(check.outcome.wrong for check in self.checks)
 
 
+class Standing(Record):
+    """How far a device gets: the `level` it reaches ("" for none), and what stands between it and the next one.
+
+    ``statement`` is what the level says. ``missing`` has a line for each area that the level ``next`` asks more of;
+    with neither, the last level is reached.
+    """
+
+    level: str = ""
+    statement: str = ""
+    next: str = ""
+    missing: tuple[str, ...] = ()
+
+
 class ConformanceReport(Record):
     """What of PyTorch works on one device, and on what that judgement rests.
 
@@ -82,6 +97,12 @@ class ConformanceReport(Record):
         The patterns that limited the checks; empty: all.
     details
         What the probe says about driver, model and so on.
+    vllm
+        The version of vLLM; empty where there is none.
+    content
+        A digest for each piece of software that ran, and of the simulator's profile: equal digests, equal files.
+    standing
+        The level reached.
     """
 
     device: str
@@ -93,14 +114,24 @@ class ConformanceReport(Record):
     backend: str
     accelplug: str
     torch: str
+    vllm: str = ""
     python: str
     system: str
     details: dict[str, str] = Field(default_factory=dict)
+    content: dict[str, str] = Field(default_factory=dict)
     quick: bool = False
     only: tuple[str, ...] = ()
     started: str = Field(description="ISO 8601, in UTC.")
     seconds: float
     areas: tuple[AreaReport, ...]
+    standing: Standing = Standing()
+
+    @computed_field(description="Stands for all that ran: software, driver, device and checks. Equal: the same ran.")  # type: ignore[prop-decorator]
+    @property
+    def digest(self) -> str:
+        suite = {area.name: area.version for area in self.areas}
+        ran = [self.device, self.simulated, self.system, self.python, self.details, self.content, suite]
+        return hashlib.sha256(json.dumps(ran, sort_keys=True).encode()).hexdigest()[:12]
 
     @computed_field(description="How many checks of all areas ended in each way.")  # type: ignore[prop-decorator]
     @property

@@ -7,6 +7,7 @@ from collections import Counter
 from accelplug.conformance.records import Check, ConformanceReport, Outcome
 
 OPS = "ops"
+DIRECTIONS = ("forward", "backward")
 WAYS = {
     "native": "by the device",
     "fallback": "partly on the CPU",
@@ -38,7 +39,18 @@ def headline(report: ConformanceReport) -> str:
 def provenance(report: ConformanceReport) -> str:
     """What ran: versions, and on what the backend's device path has ever been run."""
     where = "simulated: this says nothing about hardware" if report.simulated else _ran_on(report)
-    return f"{report.backend}, torch {report.torch}, accelplug {report.accelplug}; {where}"
+    vllm = f", vLLM {report.vllm}" if report.vllm else ""
+    return f"{report.backend}, torch {report.torch}{vllm}, accelplug {report.accelplug}; {where}"
+
+
+def level_line(report: ConformanceReport) -> str:
+    """``level: computes (PyTorch's operators give the right values on it); between it and compiles:``, before a list of
+    what that is."""
+    standing = report.standing
+    reached = f"level: {standing.level} ({standing.statement})" if standing.level else "level: none"
+    if standing.next:
+        return f"{reached}; between it and {standing.next}:"
+    return f"{reached}:" if standing.missing else f"{reached}, the last there is"
 
 
 def _ran_on(report: ConformanceReport) -> str:
@@ -65,7 +77,7 @@ def ops(report: ConformanceReport, direction: str) -> Counter[str]:
 def ops_line(report: ConformanceReport) -> str:
     """``operators: forward 642 (500 by the device, 142 partly on the CPU); backward 528 (…)``."""
     parts = []
-    for direction in ("forward", "backward"):
+    for direction in DIRECTIONS:
         counted = ops(report, direction)
         each = ", ".join(f"{counted[way]} {said}" for way, said in WAYS.items() if counted[way])
         parts.append(f"{direction} {sum(counted.values())} ({each or 'none'})")

@@ -14,7 +14,8 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from accelplug.conformance.areas import Area, find
+from accelplug.conformance.areas.area import Area
+from accelplug.conformance.catalogue import find
 from accelplug.conformance.checks import NamedCheck, Result, Skip
 from accelplug.conformance.records import Check, Outcome
 from accelplug.conformance.subject import Subject, subject

@@ -64,12 +64,24 @@ class Sdk(Record):
 
 
 class Faults(Record):
-    """What goes wrong, and when. Numbers count from 1; 0 is never."""
+    """What goes wrong, and when. Numbers count from 1; 0, or no file, is never."""
 
     lost_at_call: int = Field(0, ge=0, description="From this op or copy on, everything raises AcceleratorError.")
+    lost_with_file: str = Field(
+        "", description="The same, once this file is there. ``{n}`` is the number of the device that it is for."
+    )
     out_of_memory_at_allocation: int = Field(0, ge=0, description="This allocation raises OutOfMemoryError.")
     probe_seconds: float = Field(0, ge=0, description="Seconds that the probe takes longer; many: it hangs.")
     wrong_answer_in: tuple[str, ...] = Field((), description="Patterns of ops whose first result element is 1 off.")
+
+    @field_validator("lost_with_file")
+    @classmethod
+    def _a_path(cls, name: str) -> str:
+        try:
+            name.format(n=0)
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError(f"the only {{}} in it may be {{n}}, the device's number ({error})") from None
+        return name
 
 
 class Profile(Record):

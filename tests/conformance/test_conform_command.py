@@ -12,12 +12,14 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from made_up_reports import area, check, report
+from typer.testing import CliRunner
 
-from accelplug.cli.conform import complete_area, complete_name
-from accelplug.conformance import AreaReport, Check, ConformanceReport, Outcome
+from accelplug.cli.app import app
+from accelplug.cli.conform import complete_area, complete_level, complete_name
+from accelplug.conformance import Check, ConformanceReport, Outcome, files
 from accelplug.conformance.page import page
-from accelplug.conformance.summary import headline, ops_line
-from accelplug.specs import RanOn
+from accelplug.conformance.summary import headline, level_line, ops_line
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "cli-schema.json").read_text())
 Conform = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -68,11 +70,21 @@ def test_the_table_has_a_row_for_each_area_and_says_simulated(conform: Conform) 
         (["nueron"], "unknown backend 'nueron'; did you mean 'neuron'?; known: cpu, cuda"),
         (["cpu", "--area", "opps"], "unknown area 'opps'; did you mean 'ops'?; known: probe, registration"),
         (["cpu", "--html", "/nowhere/report.html"], "there is no folder /nowhere"),
+        (["cpu", "--level", "serve"], "unknown level 'serve'; did you mean 'serves'?; known: detects, computes"),
+        (["cpu", "--level", "serves", "--area", "ops"], "--area and --level both say what is examined"),
+        (["cpu", "--badge", "badge.png"], "a badge is a file ending in .svg or .json"),
+        (["cpu", "--keep", "k.json", "--only", "mm"], "--keep keeps whole areas"),
+        (["cpu", "--from", "r.json", "--quick"], "--from runs nothing, so NAME, --quick can't be given with it"),
+        (["--from", "r.json"], "r.json is no report of accelplug conform: No such file or directory"),
+        ([], "which backend? give its name, or --from with a report, or --compare with two"),
     ],
 )
-def test_bad_input_exits_2_with_what_is_right(conform: Conform, arguments: list[str], complaint: str) -> None:
-    done = conform(*arguments)
-    assert done.returncode == 2
+def test_bad_input_exits_2_with_what_is_right(
+    arguments: list[str], complaint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["conform", *arguments])
+    assert done.exit_code == 2
     assert complaint in done.stderr
     assert done.stdout == ""
 
@@ -87,6 +99,7 @@ def test_completion_knows_backends_and_areas() -> None:
     assert complete_name("neu") == ["neuron"]
     assert "auto" not in complete_name("")
     assert complete_area("re") == ["registration"]
+    assert complete_level("co") == ["computes", "compiles"]
 
 
 # The page
@@ -102,22 +115,7 @@ def made_up() -> ConformanceReport:
         data={"forward": "wrong", "backward": "native"},
     )
     native = Check(area="ops", name="add", outcome=Outcome.passed, data={"forward": "native", "backward": "fallback"})
-    return ConformanceReport(
-        device="acme",
-        title="Acme One",
-        simulated=True,
-        ran_on=RanOn.simulator,
-        verdict="usable",
-        reason="one card",
-        backend="acme-accelplug 1.0",
-        accelplug="1",
-        torch="2",
-        python="3",
-        system="Linux",
-        started="2026-11-30T00:00:00+00:00",
-        seconds=3,
-        areas=(AreaReport(name="ops", title="Operators", version="0" * 12, checks=(native, wrong)),),
-    )
+    return report(area("probe"), area("ops", native, wrong))
 
 
 def test_the_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
@@ -131,12 +129,16 @@ def test_the_page_shows_the_verdict_each_operator_and_how_to_run_a_failed_check_
     html = page(made_up())
     assert "does not conform" in html
     assert '<span class="pill simulated">simulated</span>' in html
+    assert "<strong>Simulated</strong>" in html
+    assert '<li class="reached"><b>detects</b>' in html
+    assert "<li>ops: 1 of 2 checks found something wrong</li>" in html
     assert 'class="bg-native" title="add: native"' in html
     assert "accelplug conform acme --area ops --only &#39;mm&#39;" in html
 
 
 def test_a_report_in_words() -> None:
-    assert headline(made_up()) == "acme (simulated): 1 of 2 checks found something wrong"
+    assert headline(made_up()) == "acme (simulated): 1 of 3 checks found something wrong"
+    assert level_line(made_up()) == ("level: detects (it is found and judged, with a reason); between it and computes:")
     assert ops_line(made_up()) == (
         "operators: forward 2 (1 by the device, 1 wrong); backward 2 (1 by the device, 1 partly on the CPU)"
     )
@@ -147,3 +149,29 @@ def test_html_writes_the_page(conform: Conform, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     assert done.stdout.endswith("the page is report.html\n")
     assert "<h1>CPU" in (tmp_path / "report.html").read_text()
+
+
+def test_a_level_runs_only_what_it_needs_and_is_kept_with_a_badge(conform: Conform, tmp_path: Path) -> None:
+    done = conform("cpu", "--level", "detects", "--keep", "cpu.json", "--badge", "cpu.svg")
+    assert done.returncode == 0, done.stderr
+    assert "level: detects (it is found and judged, with a reason); between it and computes:\n" in done.stdout
+    assert done.stdout.endswith("the badge is cpu.svg\n")
+    assert "detects · hardware" in (tmp_path / "cpu.svg").read_text()
+    assert [each.name for each in files.read(tmp_path / "cpu.json").areas] == ["probe"]
+    shown = conform("--from", "cpu.json", "--json")
+    assert json.loads(shown.stdout) == json.loads((tmp_path / "cpu.json").read_text())
+
+
+def test_comparing_exits_1_where_something_got_worse(conform: Conform, tmp_path: Path) -> None:
+    good, bad = report(area("rng")), report(area("rng", check("rng", "it works", "failed", "it doesn't")))
+    files.write(tmp_path / "good.json", good)
+    files.write(tmp_path / "bad.json", bad)
+    worse = conform("--compare", "good.json", "bad.json")
+    assert worse.returncode == 1
+    assert worse.stdout.startswith("acme: 1 worse, 0 better, 0 unchanged\n")
+    assert re.search(r"rng +it works +passed +failed +it doesn't", worse.stdout)
+    better = conform("--compare", "bad.json", "good.json", "--json")
+    assert better.returncode == 0
+    found = json.loads(better.stdout)
+    jsonschema.validate(found, {"$ref": "#/$defs/output-conform", "$defs": SCHEMA["$defs"]})
+    assert (found["ok"], [change["name"] for change in found["better"]]) == (True, ["it works"])

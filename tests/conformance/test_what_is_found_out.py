@@ -98,6 +98,16 @@ def test_what_takes_too_long_is_stopped(site: Site, examine: Examine, monkeypatc
     assert stopped.why.startswith("took longer than 3 s and was stopped")
 
 
+def test_an_all_reduce_that_does_nothing_is_found(site: Site, examine: Examine) -> None:
+    broken_chip.install(site, load="import torch.distributed; torch.distributed.all_reduce = lambda *given: None")
+
+    checks = examine("acme", profile=broken_chip.PROFILE, areas=["distributed"], only=["all reduce", "broadcast"])
+
+    found = by_name(checks, "distributed")
+    assert (found["all reduce"].outcome, found["all reduce"].why) == (Outcome.failed, "rank 0: the values are wrong")
+    assert found["broadcast"].outcome is Outcome.passed
+
+
 def test_memory_that_does_not_run_out_is_found(examine: Examine) -> None:
     profile = 'name = "mychip"\nmemory_bytes = 67108864\n[faults]\nlost_at_call = 1\n'
     report = examine("mychip", profile=profile, areas=["memory"], only=["a view*", "running out*"])

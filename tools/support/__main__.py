@@ -14,9 +14,10 @@ import tempfile
 from importlib.metadata import version
 from pathlib import Path
 
+from accelplug_vllm.tiny.models import MODELS, checkpoint
+
 from tools.support.page import page
 from tools.support.runs import CPU, DEVICES, ROOT, offline, online, rows
-from tools.support.tiny_models import MODELS, checkpoint
 from tools.support.verdicts import DIFFERS, FAILED
 
 PAGE = ROOT / "docs" / "support.md"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tools.support.tiny_models import RANK, SIDE, checkpoint
+from accelplug_vllm.tiny.models import RANK, SIDE, checkpoint
 
 
 @dataclass(frozen=True)
@@ -257,6 +257,11 @@ STARTS: dict[str, Start] = {
         "--speculative-config",
     ),
     "sleep": Start("llama", (Feature("sleep mode", sleep),), {"enable_sleep_mode": True}, "--enable-sleep-mode"),
+    "four bits": Start(
+        "compressed4",
+        (Feature("quantised weights, compressed-tensors of 4 bits", completion),),
+        flag="--quantization",
+    ),
     "fp8 weights": Start(
         "llama",
         (Feature("quantisation, fp8", completion),),

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from accelplug_vllm.tiny.models import checkpoint
+
 from accelplug.errors import AccelplugError
 from tools.support.catalogue import SMALL, STARTS, Feature, Start
-from tools.support.tiny_models import checkpoint
 
 
 def main(file: str, *names: str) -> None:

@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from accelplug_vllm.tiny.models import checkpoint
+
 from tools.server import serving
 from tools.support import served
 from tools.support.catalogue import STARTS
-from tools.support.tiny_models import checkpoint
 from tools.support.verdicts import verdict
 
 ROOT = Path(__file__).parents[2]

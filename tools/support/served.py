@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from accelplug_vllm.tiny.models import checkpoint
 from openai import OpenAI
 
 from tools.server import Server
 from tools.support.catalogue import CLOSE, PROMPTS, Feature
-from tools.support.tiny_models import checkpoint
 
 MODEL = "llama"
 OPTIONS = (
