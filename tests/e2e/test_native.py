@@ -96,7 +96,7 @@ def test_they_are_on_the_examples_chip_with_its_own_attention_and_tiles(
 ) -> None:
     """examples/tessera: 32-wide, 32 bits of an int64, and attention through the hook."""
     path = os.pathsep.join([install(TESSERA, into=tmp_path), os.environ.get("PYTHONPATH", "")])
-    said = generate(checkpoint, {"block_size": 32}, ACCELPLUG_SIMULATE="tessera", PYTHONPATH=path)
+    said = generate(checkpoint, ACCELPLUG_SIMULATE="tessera", PYTHONPATH=path)
     assert said["platform"] == ["OOT", "tessera", "PrivateUse1"]
     assert said["tokens"] == on_the_cpu["tokens"]
     fell_back = {row["op"] for row in said["report"]["rows"]}
