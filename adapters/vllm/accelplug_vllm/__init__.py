@@ -17,8 +17,16 @@ def register() -> str | None:
 
 
 def general() -> None:
-    """Entry point ``vllm.general_plugins: accelplug_general``: the ``--device`` flag and the metrics."""
-    from accelplug_vllm import device_flag, metrics
+    """Entry point ``vllm.general_plugins: accelplug_general``: the ``--device`` flag and the metrics.
+
+    In EngineCore's own process, and in native mode, also how workers start: vLLM checks no configuration there before
+    they do.
+    """
+    from accelplug_vllm import device_flag, handoff, metrics, resolution
 
     device_flag.patch_engine_args()
     metrics.publish()
+    if handoff.received() is not None and resolution.is_native():
+        from accelplug_vllm.native import processes
+
+        processes.install()

@@ -21,6 +21,7 @@ from accelplug_vllm import arbitration, builds, compat, handoff, request
 log = logging.getLogger("vllm.accelplug")
 
 REFUSAL = "accelplug_vllm.refusal.Refused"
+NATIVE = "accelplug_vllm.native.platform"
 
 
 @dataclass(frozen=True)
@@ -100,8 +101,13 @@ def decide() -> Decision:
     delegate = builds.delegate(chosen)
     if delegate and not compat.works(compat.DELEGATE):
         return Decision(selection, silenced=silenced)
-    platform = f"accelplug_vllm.platform.{delegate}" if delegate else f"accelplug_vllm.native.platform.{chosen.name}"
+    platform = f"accelplug_vllm.platform.{delegate}" if delegate else f"{NATIVE}.{chosen.name}"
     return Decision(selection, platform, silenced=silenced)
+
+
+def is_native() -> bool:
+    """Whether vLLM runs in native mode in this process."""
+    return decide().platform.startswith(NATIVE)
 
 
 def chosen() -> Chosen:

@@ -76,8 +76,7 @@ def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list
     notes = _make_static(vllm_config, here)
     parallel = vllm_config.parallel_config
     executors.check(parallel, here.spec)
-    if compat.works(compat.SEVERAL_WORKERS):
-        processes.install()
+    processes.install()
     if parallel.worker_cls == "auto":
         parallel.worker_cls = here.parts(vllm_config).worker or WORKER
     os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = here.spec.start_method

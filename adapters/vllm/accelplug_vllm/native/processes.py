@@ -6,13 +6,15 @@ import functools
 from typing import Any
 
 from accelplug.specs import Worker
-from accelplug_vllm import placement
+from accelplug_vllm import compat, placement
 from accelplug_vllm.native import device
 
 
 @functools.cache
 def install() -> None:
-    """Does that in this process, once. See compat: "processes.environment"."""
+    """Does that in this process, once, where vLLM has the place for it. See compat: "processes.environment"."""
+    if not compat.works(compat.SEVERAL_WORKERS):
+        return
     from vllm.v1.executor.multiproc_executor import WorkerProc
 
     upstream = WorkerProc.make_worker_process
