@@ -4,7 +4,7 @@ PYTHON ?= python3
 PY := $(VENV)/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo serve test test-devices test-upstream lint bench support conformance clean
+.PHONY: help setup demo serve test test-devices test-docs test-upstream lint bench support conformance docs docs-serve docs-images clean
 
 help: ## print the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
@@ -25,11 +25,12 @@ test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m 
 test-devices: setup ## what `make test` has of several devices, and more: data and pipeline parallel, Ray on the CPU; minutes
 	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py
 
+test-docs: setup ## what `make test` has of the documentation: every code block, the site in a browser
+	$(PY) -m pytest tests/docs
+
 test-upstream: export ACCELPLUG_SIMULATE ?= neuron
-test-upstream: setup ## vLLM's own tests on a simulated device, in 10 minutes; fetches them once, writes docs/upstream.md
-	@mkdir -p build; rm -f build/upstream.json
-	$(PY) -m pytest -q --accelplug-upstream vllm --accelplug-upstream-json build/upstream.json; status=$$?; \
-		$(PY) -m accelplug.testing.summary build/upstream.json docs/upstream.md && exit $$status
+test-upstream: setup ## vLLM's own tests on simulated neuron, minutes; on spyre: ACCELPLUG_SIMULATE=spyre make test-upstream
+	$(PY) -m pytest --accelplug-upstream vllm --accelplug-upstream-page docs/upstream.md
 
 lint: setup ## ruff, mypy and the import rules
 	$(VENV)/bin/ruff check .
@@ -45,6 +46,17 @@ support: setup ## run what people do with vLLM on each device (minutes); results
 
 conformance: setup ## the conformance reports of neuron, spyre (simulated) and cpu, in docs/conformance (minutes; goes on where it was)
 	$(PY) -m tools.conformance
+
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: setup ## build the documentation's site, into build/site
+	$(PY) -m mkdocs build --strict
+
+docs-serve: export NO_MKDOCS_2_WARNING := 1
+docs-serve: setup ## the same at http://127.0.0.1:8000, built anew when a file changes
+	$(PY) -m mkdocs serve
+
+docs-images: setup ## take the pictures in docs/images anew: real runs on simulated devices, in headless Chromium
+	$(PY) -m tools.site.screenshots
 
 clean: ## remove build outputs and caches; the environment stays
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -52,6 +52,10 @@ class CompileRefusedError(AccelplugError):
     """A graph that can't be compiled as asked."""
 
 
+class DeviceLostError(AccelplugError):
+    """A device that was live runs nothing any more in this process. The message has what it said last."""
+
+
 class FallbackRefusedError(AccelplugError, NotImplementedError):
     """An operator would have run on the CPU in the device's place, which the ledger's policy or a budget forbids."""
 

@@ -42,9 +42,9 @@ from accelplug.specs import (
     PlatformSpec,
     Probe,
 )
+from accelplug.specs.device import ENTRY_POINTS as ENTRY_POINTS
 
 PROJECT = "accelplug"
-ENTRY_POINTS = "accelplug.backends"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-__all__ = ["rms_norm", "rotary_embedding", "silu_and_mul"]
+__all__ = ["quantized_linear", "rms_norm", "rotary_embedding", "silu_and_mul"]
 
 _library = torch.library.Library("accelplug", "FRAGMENT")  # kept: its operators go when it does
 
@@ -37,6 +37,18 @@ def rotary_embedding(input: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     GPT-NeoX and Llama's checkpoints on the Hub, not that of interleaved pairs.
     """
     return torch.ops.accelplug.rotary_embedding.default(input, cos, sin)
+
+
+def quantized_linear(
+    input: Tensor, weight: Tensor, scales: Tensor, zeros: Tensor | None, bias: Tensor | None, bits: int
+) -> Tensor:
+    """A linear layer whose weights are unsigned integers of 4 or 8 bits: ``(value - zero) * scale``, group by group.
+
+    input (..., n) is not quantised; result (..., m) in its dtype. weight (m, n * bits / 8) is uint8; of two values of
+    4 bits in a byte, the lower bits are the first. scales (m, groups) and zeros (m, groups), where n / groups
+    neighbours of a row share one, are in the input's dtype; without zeros, zero is the middle, 8 or 128. bias (m).
+    """
+    return torch.ops.accelplug.quantized_linear.default(input, weight, scales, zeros, bias, bits)
 
 
 def composites() -> dict[Any, Callable[..., Any]]:
@@ -135,6 +147,44 @@ def _rotary_embedding_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tens
     return _rotary_embedding(gradient, cos, -sin), of_cos.to(cos.dtype), of_sin.to(sin.dtype)
 
 
+# quantized_linear
+
+
+def _quantized_linear(
+    input: Tensor, weight: Tensor, scales: Tensor, zeros: Tensor | None, bias: Tensor | None, bits: int
+) -> Tensor:
+    if bits not in (4, 8) or weight.shape[1] * 8 != input.shape[-1] * bits or input.shape[-1] % scales.shape[1]:
+        raise ValueError(
+            f"accelplug::quantized_linear takes weights of 4 or 8 bits, for whole groups of its input; got {bits} "
+            f"bits, input {tuple(input.shape)}, weight {tuple(weight.shape)}, scales {tuple(scales.shape)}"
+        )
+    weights = _centred(weight, scales, zeros, bits) * scales.unsqueeze(-1)
+    return torch.nn.functional.linear(input, weights.flatten(-2), bias)
+
+
+def _centred(weight: Tensor, scales: Tensor, zeros: Tensor | None, bits: int) -> Tensor:
+    """The values of the weights less what stands for zero, (m, groups, n / groups) in the dtype of the scales."""
+    if bits == 4:
+        weight = torch.stack((weight.bitwise_and(15), weight.bitwise_right_shift(4)), -1).flatten(-2)
+    values = weight.to(scales.dtype).unflatten(-1, (scales.shape[1], -1))
+    return values - (2 ** (bits - 1) if zeros is None else zeros.unsqueeze(-1))
+
+
+def _quantized_linear_keep(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+    *tensors, ctx.bits = inputs
+    ctx.save_for_backward(*tensors)
+
+
+def _quantized_linear_backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    input, weight, scales, zeros, bias = ctx.saved_tensors
+    centred, shared = _centred(weight, scales, zeros, ctx.bits), scales.unsqueeze(-1)
+    of_input = gradient @ (centred * shared).flatten(-2)
+    of_weights = (gradient.flatten(0, -2).t() @ input.flatten(0, -2)).unflatten(-1, (scales.shape[1], -1))
+    of_zeros = None if zeros is None else -(of_weights * shared).sum(-1)
+    of_bias = None if bias is None else gradient.flatten(0, -2).sum(0)
+    return of_input, None, (of_weights * centred).sum(-1), of_zeros, of_bias, None
+
+
 def _require_even(input: Tensor, op: str) -> None:
     if input.shape[-1] % 2:
         raise ValueError(f"accelplug::{op} halves the last dimension of its input, got shape {tuple(input.shape)}")
@@ -147,4 +197,10 @@ _define(
     _rotary_embedding,
     _rotary_embedding_keep,
     _rotary_embedding_backward,
+)
+_define(
+    "quantized_linear(Tensor input, Tensor weight, Tensor scales, Tensor? zeros, Tensor? bias, int bits) -> Tensor",
+    _quantized_linear,
+    _quantized_linear_keep,
+    _quantized_linear_backward,
 )

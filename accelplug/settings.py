@@ -55,8 +55,8 @@ class Settings(BaseSettings):
     )
     simulate: str = Field(
         "",
-        description="A simulated accelerator instead of a real one: `neuron`, `spyre`, or the path of a TOML profile. "
-        "`auto` then takes it. Empty: none.",
+        description="A simulated accelerator instead of a real one: a backend that brings a profile (`neuron`, "
+        "`spyre`, a vendor's own), or the path of a TOML profile. `auto` then takes it. Empty: none.",
     )
     kernels: str = Field(
         "",
@@ -85,6 +85,12 @@ class Settings(BaseSettings):
         "on",
         description="vLLM on the CPU: accelplug's faster defaults (one process less, threads bound before start). "
         "`off`: exactly what vLLM does in tree.",
+    )
+    vllm_platform: Literal["auto", "vendor", "accelplug"] = Field(
+        "auto",
+        description="Whose platform runs vLLM on a device whose vendor has a vLLM plug-in. `auto`: the vendor's, where "
+        "it is installed and claims the platform. `vendor`: the same, and an error where it isn't or doesn't. "
+        "`accelplug`: accelplug's.",
     )
     selection: str = Field(
         "",

@@ -46,12 +46,12 @@ def serving(
 ) -> Iterator[Server]:
     """Runs `vllm serve model arguments…` for the block; on leaving it, however that happens, no process is left.
 
-    ``program`` may be `accelplug`, which launches the same server.
+    ``program`` may be `accelplug`, which launches the same server, or the path of another environment's `vllm`.
     ``port`` None takes a free one. ``environ`` is added to this process's environment. ``progress`` is told what
     the server is doing. Raises ServerError if the server ends, or has not answered ``timeout`` seconds after its start.
     """
     port = free_port() if port is None else port
-    script = Path(sys.executable).with_name(program)  # not resolved: the environment's link is what marks it
+    script = Path(sys.executable).parent / program  # not resolved: the environment's link is what marks it
     command = [str(script), "serve", model, "--host", HOST, "--port", str(port), *arguments]
     with log.open("wb") as stream:
         # A session of its own, so that it and all its workers can be ended together.

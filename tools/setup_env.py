@@ -119,7 +119,7 @@ def install_vllm(python: str, log: Path) -> None:
 def install_accelplug(python: str, log: Path) -> None:
     """Installs this checkout, editable, with what the tests need; the torch that vLLM brought must stay."""
     torch = run([python, "-c", "from importlib.metadata import version; print(version('torch'))"])
-    pip(python, log, "Install accelplug and its tests' tools", f"torch=={torch}", "--editable", f"{ROOT}[test]")
+    pip(python, log, "Install accelplug and its tests' tools", f"torch=={torch}", "--editable", f"{ROOT}[docs,test]")
 
 
 def vllm_requirement(nvidia_devices: list[str]) -> tuple[str, str]:

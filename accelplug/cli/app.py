@@ -13,8 +13,10 @@ from accelplug import doctor as clinic
 from accelplug.api import devices as look
 from accelplug.api import explain as look_closely
 from accelplug.cli import calls, render
+from accelplug.cli.bench import bench
 from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
+from accelplug.cli.new import new
 from accelplug.cli.options import DeviceOption, JsonOption
 from accelplug.cli.ray_resources import ray_resources
 from accelplug.cli.report import report
@@ -62,6 +64,7 @@ def accelplug_command(
     """
 
 
+app.command()(bench)
 app.command()(conform)
 app.command()(ray_resources)
 
@@ -184,6 +187,7 @@ def doctor(
     raise typer.Exit(1 if report.counts[clinic.Level.error] else 0)
 
 
+app.command()(new)
 app.command()(report)
 app.command(context_settings={"allow_interspersed_args": False})(trace)  # what comes after a script is its own
 app.command()(top)

@@ -9,11 +9,14 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
+from accelplug.bench.comparing import BenchComparison
+from accelplug.bench.records import Bench
 from accelplug.cli.failures import Failure
 from accelplug.cli.ray_resources import RayResources
 from accelplug.conformance import ConformanceReport
 from accelplug.conformance.changes import Comparison
 from accelplug.doctor import Report
+from accelplug.scaffold import Written
 from accelplug.servers.status import ServerStatus
 from accelplug.specs import Explanation, FallbackReport, OpExplanation, Selection
 from accelplug.tracing.summary import TraceSummary
@@ -22,11 +25,13 @@ OUTPUTS: dict[str, tuple[type[BaseModel], ...]] = {
     "devices": (Selection,),
     "explain": (Explanation, OpExplanation),  # the second with --op
     "doctor": (Report,),
+    "bench": (Bench, BenchComparison),  # the second with --against
     "conform": (ConformanceReport, Comparison),  # the second with --compare
     "report": (FallbackReport,),
     "trace": (TraceSummary,),
     "top": (ServerStatus,),  # with --once
     "ray-resources": (RayResources,),
+    "new": (Written,),
 }
 
 

@@ -6,7 +6,7 @@ import atexit
 import os
 from typing import Any
 
-from accelplug.sim import build, ownership
+from accelplug.sim import build, numbering, ownership
 from accelplug.sim.profile import Profile
 
 _profile: Profile | None = None
@@ -47,6 +47,8 @@ def register(profile: Profile, count: int, visible_devices: str = "") -> None:
     ops = torch.ops.accelplug_sim
     _configure(ops, profile, count)
     ops.set_lock_files(ownership.lock_files(profile, count, visible_devices))
+    if name_of := profile.faults.lost_with_file:
+        ops.lose_with([name_of.format(n=number) for number in numbering.numbers(visible_devices, count)])
     torch.utils.rename_privateuse1_backend(name)
     ops.init()
     _profile = profile

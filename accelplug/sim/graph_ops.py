@@ -15,6 +15,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from accelplug import call_site
+from accelplug.specs.kernel import NAMESPACE as KERNELS
 
 aten, prims = torch.ops.aten, torch.ops.prims
 
@@ -89,7 +90,9 @@ def listed(graph: torch.fx.GraphModule, device_type: str) -> GraphOps:
 
 def _counts(node: torch.fx.Node) -> bool:
     op = node.target
-    return isinstance(op, torch._ops.OpOverload) and not op.is_view and op.overloadpacket not in OWN
+    if not isinstance(op, torch._ops.OpOverload) or op.namespace == KERNELS:  # a backend's kernel is the device's own
+        return False
+    return not op.is_view and op.overloadpacket not in OWN
 
 
 def _tensors(node: torch.fx.Node, device_type: str) -> list[torch.Tensor]:

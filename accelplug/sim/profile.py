@@ -1,4 +1,4 @@
-"""What is simulated: a profile, built in or a TOML file of one's own. Every field changes what the device does."""
+"""What is simulated: a profile, a backend's or a TOML file of one's own. Every field changes what the device does."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from accelplug.errors import BadInputError, did_you_mean
+from accelplug.sim import brought
 from accelplug.specs.record import Record
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-BUILT_IN = Path(__file__).parent / "profiles"
 
 # What a device can hold at less precision under the same name; csrc/dtypes.cpp does it.
 NARROWER = {"int64": "int32", "float64": "float32"}
@@ -65,12 +64,24 @@ class Sdk(Record):
 
 
 class Faults(Record):
-    """What goes wrong, and when. Numbers count from 1; 0 is never."""
+    """What goes wrong, and when. Numbers count from 1; 0, or no file, is never."""
 
     lost_at_call: int = Field(0, ge=0, description="From this op or copy on, everything raises AcceleratorError.")
+    lost_with_file: str = Field(
+        "", description="The same, once this file is there. ``{n}`` is the number of the device that it is for."
+    )
     out_of_memory_at_allocation: int = Field(0, ge=0, description="This allocation raises OutOfMemoryError.")
     probe_seconds: float = Field(0, ge=0, description="Seconds that the probe takes longer; many: it hangs.")
     wrong_answer_in: tuple[str, ...] = Field((), description="Patterns of ops whose first result element is 1 off.")
+
+    @field_validator("lost_with_file")
+    @classmethod
+    def _a_path(cls, name: str) -> str:
+        try:
+            name.format(n=0)
+        except (KeyError, IndexError, ValueError) as error:
+            raise ValueError(f"the only {{}} in it may be {{n}}, the device's number ({error})") from None
+        return name
 
 
 class Profile(Record):
@@ -149,32 +160,35 @@ class Profile(Record):
         return not self.dtypes or dtype in self.dtypes or dtype in self.casts
 
 
-def built_in() -> list[str]:
-    """The names of the profiles that come with accelplug."""
-    return sorted(path.stem for path in BUILT_IN.glob("*.toml"))
-
-
 def find(simulate: str) -> Profile:
-    """The profile that ``ACCELPLUG_SIMULATE`` names: a built-in one, or the path of a TOML file.
+    """The profile that ``ACCELPLUG_SIMULATE`` names: that of an installed backend, or the path of a TOML file.
 
     Raises BadInputError with the nearest name, or the file and what is wrong in it.
     """
     path = _path(simulate)
-    return _read(path, path.stat().st_mtime_ns)
+    found = _read(path, path.stat().st_mtime_ns)
+    if not _is_path(simulate) and found.name != simulate:
+        raise BadInputError(f"{path}: name = {found.name!r}, but the backend that brings it is {simulate!r}")
+    return found
 
 
 def _path(simulate: str) -> Path:
-    if simulate in built_in():
-        return BUILT_IN / f"{simulate}.toml"
-    if simulate.endswith(".toml") or "/" in simulate:
+    if _is_path(simulate):
         path = Path(simulate)
         if not path.is_file():
             raise BadInputError(f"there is no profile {simulate!r}: it is not a file; correct the path")
         return path
-    raise BadInputError(
-        f"there is no profile {simulate!r}{did_you_mean(simulate, built_in())}; known: {', '.join(built_in())}, or the "
-        "path of a .toml file"
-    )
+    known = brought.profiles()
+    if simulate not in known:
+        raise BadInputError(
+            f"there is no profile {simulate!r}{did_you_mean(simulate, known)}; known: {', '.join(known)} (the backends "
+            f"whose package has a {brought.FILE}), or the path of a .toml file"
+        )
+    return known[simulate]
+
+
+def _is_path(simulate: str) -> bool:
+    return simulate.endswith(".toml") or "/" in simulate
 
 
 @functools.lru_cache(maxsize=16)
@@ -186,8 +200,11 @@ def _read(path: Path, changed: int) -> Profile:
         raise BadInputError("\n".join(_complaint(path, problem) for problem in error.errors())) from None
 
 
-def _with_base(path: Path) -> dict[str, Any]:
-    """The file's values over those of the built-in profile that its key ``base`` names."""
+def _with_base(path: Path, over: tuple[Path, ...] = ()) -> dict[str, Any]:
+    """The file's values over those of the profile that its key ``base`` names, a backend's.
+
+    ``over`` are the files that start from this one.
+    """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
@@ -195,10 +212,13 @@ def _with_base(path: Path) -> dict[str, Any]:
     base = values.pop("base", None)
     if base is None:
         return values
-    if base not in built_in():
-        hint = did_you_mean(str(base), built_in())
-        raise BadInputError(f"{path}: base = {base!r} is no profile{hint}; known: {', '.join(built_in())}")
-    return {**_with_base(BUILT_IN / f"{base}.toml"), **values}
+    known = brought.profiles()
+    if base not in known:
+        hint = did_you_mean(str(base), known)
+        raise BadInputError(f"{path}: base = {base!r} is no backend's profile{hint}; known: {', '.join(known)}")
+    if known[base] in (path, *over):
+        raise BadInputError(f"{path}: base = {base!r} ends in this file again; start from another profile")
+    return {**_with_base(known[base], (path, *over)), **values}
 
 
 def _complaint(path: Path, problem: Mapping[str, Any]) -> str:

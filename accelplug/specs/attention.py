@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from accelplug.specs.record import Record
 
@@ -21,6 +22,13 @@ class AttentionSpec(Record):
     backend
         The qualified name of the vendor's own ``vllm.v1.attention.backend.AttentionBackend``, which replaces
         accelplug's wholly; "": accelplug's, and the fields below shape it.
+    compute
+        The vendor's own computation, where accelplug's does the rest: ``compute(query, key, value, bias, scale)`` to
+        [requests, heads, queries, size]. ``query`` is [requests, heads, queries, size], ``key`` and ``value``
+        [requests, KV heads, keys, size], taken out of the cache and padded already; consecutive heads share a KV head.
+        ``bias`` is added to the products that ``scale`` multiplies, -inf where a query must not see a key: [requests,
+        1, queries, keys], or a row for each head where the model has ALiBi. It runs on a simulated device too. None:
+        PyTorch's ``scaled_dot_product_attention``. A soft cap and sinks are computed step by step either way.
     kv_layout
         The order of the KV cache in memory: tokens before heads (``LBNHC``, a token is one piece) or heads before
         tokens (``LBHNC``, what one head reads is one piece).
@@ -34,7 +42,14 @@ class AttentionSpec(Record):
     """
 
     backend: str = ""
+    compute: Callable[[Any, Any, Any, Any, float], Any] | None = None
     kv_layout: KVLayout = "LBNHC"
     block_sizes: tuple[Size, ...] = ()
     head_sizes: tuple[Size, ...] = ()
     workspace_bytes: Size = 256 << 20
+
+    @model_validator(mode="after")
+    def _one_of_the_two(self) -> AttentionSpec:
+        if self.backend and self.compute:
+            raise ValueError(f"backend {self.backend!r} replaces all of accelplug's attention, `compute` too; give one")
+        return self

@@ -44,7 +44,8 @@ class Capabilities(Record):
     cannot
         Feature to the reason, as a person should read it: "torch-spyre compiles for one card".
     quantization
-        The quantisation methods that work, where `Feature.quantization` isn't in `cannot`; None: all of vLLM's.
+        The quantisation methods that work, by vLLM's names, where `Feature.quantization` isn't in `cannot`; None: those
+        that there are kernels for.
     collectives
         The collectives that the device's distributed backend has; None: all of PyTorch's.
     """

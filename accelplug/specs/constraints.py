@@ -43,7 +43,7 @@ class Constraints(Record):
     clone_offset: bool = False
     head_multiple: Multiple = 1
     block_multiple: Multiple = 1
-    max_rank: int = Field(0, ge=0)
+    max_rank: int = Field(default=0, ge=0)
     static_shapes: bool = False
     buckets: tuple[Multiple, ...] = ()
 

@@ -13,6 +13,8 @@ from accelplug.specs.probe import Probe
 from accelplug.specs.record import Record
 from accelplug.specs.stand_in import StandIn
 
+ENTRY_POINTS = "accelplug.backends"  # the group in which a package names the module of its backend
+
 
 class RanOn(str, Enum):
     """The best that this backend's device path has been run on."""

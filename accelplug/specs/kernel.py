@@ -12,6 +12,7 @@ from accelplug.specs.device import RanOn
 from accelplug.specs.record import Record
 
 Scalar = bool | int | float | str | None
+NAMESPACE = "accelplug_kernels"  # of PyTorch's operators: each kernel is one, which graphs show and tables call
 
 
 class Level(str, Enum):

@@ -36,7 +36,7 @@ class Probe(Record):
     verdict: Verdict
     reason: str
     remedy: str = ""
-    count: int = Field(0, ge=0)
+    count: int = Field(default=0, ge=0)
     details: dict[str, str] = Field(default_factory=dict)
     evidence: tuple[str, ...] = ()
     simulated: bool = False

@@ -13,9 +13,9 @@ from typing import Any
 
 from accelplug.errors import BackendError, FallbackRefusedError
 from accelplug.specs import Kernel, StandIn
+from accelplug.specs.kernel import NAMESPACE
 from accelplug.tables import dispatch, kernel_checks, operators, predicate
 
-NAMESPACE = "accelplug_kernels"
 REFUSES = "__refuses"
 
 _library: Any = None  # kept: its operators go when it does

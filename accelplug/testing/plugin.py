@@ -6,6 +6,7 @@ the imports of the one that was asked. `session` is what this plugin does in the
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import subprocess
@@ -25,7 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--accelplug-upstream",
         metavar="PROJECT",
-        help="run tests of this project (vllm) on the active device; paths and -k then choose among its tests",
+        help="run tests of this project (vllm) on the active device, or a simulated one with ACCELPLUG_SIMULATE=NAME; "
+        "paths and -k then choose among its tests, -v names the tests behind every reason at the end",
     )
     group.addoption(
         "--accelplug-upstream-select",
@@ -34,8 +36,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="only this group of the project's selection; may be given again",
     )
-    group.addoption("--accelplug-upstream-json", metavar="FILE", help="write the report to this file")
-    group.addoption("--accelplug-upstream-root", help="of use to accelplug only: the project's folder, in its process")
+    group.addoption("--accelplug-upstream-json", metavar="FILE", help="write what came of each test to this file")
+    group.addoption(
+        "--accelplug-upstream-page",
+        metavar="FILE",
+        help="write the device's section of this page (Markdown), if all tests ran; other devices' sections stay",
+    )
+    group.addoption("--accelplug-upstream-root", help=argparse.SUPPRESS)  # the project's folder, in its process
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -74,18 +81,24 @@ def _run(config: pytest.Config, project: str) -> int:
     upstream = find(project)
     chosen = read(upstream.selection).only(config.getoption("accelplug_upstream_select"))
     root = upstream.fetch()
-    command = [sys.executable, "-m", "pytest", *config.invocation_params.args]
+    command = [sys.executable, "-m", "pytest", "--tb=short", "--disable-warnings", *config.invocation_params.args]
     command += ["-c", os.devnull, f"--rootdir={root}", f"--confcutdir={root}", f"--accelplug-upstream-root={root}"]
     command += ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
     command += ["-W", "ignore::pytest.PytestUnknownMarkWarning"]
     if config.pluginmanager.hasplugin("timeout"):
         command += [f"--timeout={LONGEST_TEST}"]
-    if report := config.getoption("accelplug_upstream_json"):
-        command += [f"--accelplug-upstream-json={Path(report).absolute()}"]
+    for written in ("json", "page"):  # the other process has another working folder
+        if file := config.getoption(f"accelplug_upstream_{written}"):
+            command += [f"--accelplug-upstream-{written}={Path(file).absolute()}"]
     if not config.known_args_namespace.file_or_dir:
         command += [path for group in chosen.groups for path in group.paths]
     environment = {**os.environ, **upstream.environment()}
-    ended = subprocess.run(command, cwd=root, env=environment, check=False).returncode
+    # Ctrl-C reaches that process too, which ends by itself and says what came of the tests until then.
+    before = signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        ended = subprocess.run(command, cwd=root, env=environment, check=False).returncode
+    finally:
+        signal.signal(signal.SIGINT, before)
     if ended < 0:
         raise AccelplugError(f"the tests' process was ended by {signal.Signals(-ended).name}; -v says in which test")
     return ended

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from enum import Enum
 
-from accelplug.errors import BadInputError
 from accelplug.specs import Record
 from accelplug.testing.selection import LeftOut
 
@@ -65,21 +63,10 @@ class UpstreamReport(Record):
         return Counter(test.ended for test in self.tests if group in ("", test.group))
 
     @property
+    def where(self) -> str:
+        """``vLLM 0.32.0 on neuron (simulated)``."""
+        return f"{self.title} {self.version} on {self.device}{' (simulated)' if self.simulated else ''}"
+
+    @property
     def passed(self) -> int:
         return sum(test.ended.good for test in self.tests)
-
-
-def together(reports: Iterable[UpstreamReport]) -> UpstreamReport:
-    """The report of runs that had different groups. Raises BadInputError where they are not of the same things."""
-    first, *others = reports
-    groups, tests, out_of_date = dict(first.groups), [*first.tests], [*first.out_of_date]
-    apart = {"groups", "tests", "out_of_date"}
-    for report in others:
-        if report.model_dump(exclude=apart) != first.model_dump(exclude=apart) or groups.keys() & report.groups.keys():
-            raise BadInputError("reports of other versions, another device or the same groups can't be one report")
-        groups |= report.groups
-        tests += report.tests
-        out_of_date += report.out_of_date
-    return first.model_copy(
-        update={"groups": groups, "tests": tuple(tests), "out_of_date": tuple(out_of_date)},
-    )

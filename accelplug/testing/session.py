@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 import torch
 
 import accelplug
+from accelplug.testing import page
 from accelplug.testing.importing import RetargetingFinder
 from accelplug.testing.records import Ended, UpstreamReport, UpstreamTest
 from accelplug.testing.retarget import Rules
@@ -22,6 +24,8 @@ from accelplug.testing.upstream import Target, Upstream, find
 
 OTHER = "other"
 LONGEST_REASON = 200
+NARROWING = ("keyword", "markexpr", "maxfail", "deselect", "ignore", "ignore_glob")  # pytest's names of its options
+ENDED_BY_ITSELF = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)  # and not at a Ctrl-C or an error of pytest's
 
 
 class UpstreamSession:
@@ -34,6 +38,7 @@ class UpstreamSession:
         self._tolerances = Tolerances()
         self._ended: dict[str, UpstreamTest] = {}
         self._matched: set[str] = set()
+        self._unfreeze = gc.unfreeze
 
     @classmethod
     def start(cls, project: str, root: Path, groups: list[str]) -> UpstreamSession:
@@ -43,6 +48,9 @@ class UpstreamSession:
         session = cls(upstream, selection, upstream.prepare())
         RetargetingFinder(root, session._rules).install()
         session._tolerances.install()
+        # Tests that fork would wait for ever: OpenMP's threads, which operators of this process have started, aren't
+        # there in the child. With one thread it asks for none.
+        os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
         return session
 
     def _rules(self, file: str) -> Rules:
@@ -74,7 +82,11 @@ class UpstreamSession:
         at. None of that is garbage, so it stays frozen; vLLM's own clean-up would unfreeze it."""
         gc.collect()
         gc.freeze()
-        gc.unfreeze = lambda: None
+        self._unfreeze, gc.unfreeze = gc.unfreeze, lambda: None
+
+    def pytest_unconfigure(self) -> None:
+        """Libraries say what was still there at the end of the process, as if it were lost."""
+        self._unfreeze()
 
     def _why(self, entries: tuple[Excepted, ...], test: str) -> str:
         for entry in entries:
@@ -120,19 +132,33 @@ class UpstreamSession:
             name=test, group=group.name if group else OTHER, ended=ended, why=why, seconds=round(seconds, 3)
         )
 
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-        report = self._report(self._runs_everything(config))
-        terminalreporter.section(f"{report.title} on {report.device}")
-        for line in lines(report):
+    def pytest_report_header(self) -> list[str]:
+        """Above the progress, where that isn't switched off with -q."""
+        report = self._report(everything=False)
+        written_for = self._selection.written_for
+        other = f"; the list of tests was written for {written_for}" if written_for != report.version else ""
+        return [f"accelplug: tests of {report.where}{other}", f"groups: {', '.join(report.groups)}"]
+
+    def pytest_terminal_summary(
+        self, terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
+    ) -> None:
+        everything = self._runs_everything(config) and exitstatus in ENDED_BY_ITSELF
+        report = self._report(everything)
+        whole = everything and not config.getoption("accelplug_upstream_select")
+        terminalreporter.section(report.where)
+        for line in lines(report, every_test=config.get_verbosity() > 0):
             terminalreporter.write_line(line)
         if file := config.getoption("accelplug_upstream_json"):
             Path(file).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        if file := config.getoption("accelplug_upstream_page"):
+            if whole:
+                page.write(Path(file), report)
+            terminalreporter.write_line(f"{file}: {'written' if whole else 'left as it was, as not all tests ran'}")
 
     def _runs_everything(self, config: pytest.Config) -> bool:
         """Whether an entry of the selection that matched nothing is out of date, or its test was not asked for."""
         paths = [path for group in self._selection.groups for path in group.paths]
-        narrowed = config.getoption("keyword") or config.getoption("markexpr") or config.getoption("maxfail")
-        return [*config.known_args_namespace.file_or_dir] == paths and not narrowed
+        return [*config.known_args_namespace.file_or_dir] == paths and not any(map(config.getoption, NARROWING))
 
     def _report(self, everything: bool) -> UpstreamReport:
         groups = {group.name: group.why for group in self._selection.groups}

@@ -76,16 +76,21 @@ def test_completion_imports_no_backend():
     assert done.stdout == "[]\n"
 
 
-def test_the_shell_gets_device_names():
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("devices --device spy", ["spyre"]), ("ne", ["new"]), ("new acme --attention o", ["own"])],
+)
+def test_the_shell_gets_what_can_be_typed(typed, offered):
     code = "import sys; from accelplug.cli.app import app; sys.argv = ['accelplug']; app(prog_name='accelplug')"
+    words = f"accelplug {typed}"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={"_ACCELPLUG_COMPLETE": "complete_bash", "COMP_WORDS": "accelplug devices --device spy", "COMP_CWORD": "3"},
+        env={"_ACCELPLUG_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.split() == ["spyre"]
+    assert done.stdout.split() == offered
 
 
 def test_a_command_of_another_package_gets_its_arguments_and_passes_on_the_rest(accelplug, install):

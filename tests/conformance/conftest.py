@@ -9,8 +9,7 @@ import pytest
 
 from accelplug import conformance
 from accelplug.conformance import ConformanceReport
-from accelplug.sim import build
-from accelplug.sim.profile import built_in
+from accelplug.sim import brought, build
 
 Examine = Callable[..., ConformanceReport]
 
@@ -23,14 +22,14 @@ def library() -> Path:
 
 @pytest.fixture
 def examine(library: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Examine:
-    """``examine("neuron", areas=["rng"])``: the built-in profile of that name, or ``profile=`` the text of one."""
+    """``examine("neuron", areas=["rng"])``: the profile of that backend, or ``profile=`` the text of one."""
 
     def run(name: str, *, profile: str = "", **arguments: object) -> ConformanceReport:
         if profile:
             path = tmp_path / "profile.toml"
             path.write_text(profile)
             monkeypatch.setenv("ACCELPLUG_SIMULATE", str(path))
-        elif name in built_in():
+        elif name in brought.profiles():
             monkeypatch.setenv("ACCELPLUG_SIMULATE", name)
         return conformance.run(name, **arguments)  # type: ignore[arg-type]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from accelplug.specs import Candidate, DeviceSpec, Explanation, Host, Probe, RanOn, Selection, Verdict
+from accelplug.specs import AttentionSpec, Candidate, DeviceSpec, Explanation, Host, Probe, RanOn, Selection, Verdict
 
 
 def candidate(name: str, verdict: str = "usable", **more: object) -> Candidate:
@@ -34,6 +34,11 @@ def test_a_record_refuses_a_field_it_does_not_know() -> None:
 def test_a_probe_cannot_be_usable_without_a_device() -> None:
     with pytest.raises(ValidationError, match="count of at least 1"):
         Probe(verdict="usable", reason="the SDK imports")
+
+
+def test_attention_is_replaced_wholly_or_in_its_computation() -> None:
+    with pytest.raises(ValidationError, match=r"'acme\.Attention' replaces all of accelplug's attention"):
+        AttentionSpec(backend="acme.Attention", compute=lambda query, key, value, bias, scale: query)
 
 
 def test_a_device_name_is_one_that_can_be_typed() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from installing import install
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 LOOK = "import accelplug; print(accelplug.devices().model_dump_json())"
@@ -18,12 +18,7 @@ Python = Callable[..., "subprocess.CompletedProcess[str]"]
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The folder that pip has installed a good package and a broken one into."""
-    target = tmp_path_factory.mktemp("environment")
-    wanted = [str(PACKAGES / "acme"), str(PACKAGES / "acme_broken")]
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    offline = ["--no-deps", "--no-index", "--no-build-isolation", "--target", str(target)]
-    subprocess.run([*pip, *offline, *wanted], check=True)
-    return str(target)
+    return install(PACKAGES / "acme", PACKAGES / "acme_broken", into=tmp_path_factory.mktemp("environment"))
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""What takes too long for ``make test`` of several devices: copies of a model, stages, Ray on the CPU and in a server.
+"""What takes too long for ``make test`` of several devices: the executors with and without compiling, data parallel,
+stages, Ray in a server and on the CPU, and how far 16 bits agree.
 
 ``make test-devices`` runs it.
 """
@@ -6,26 +7,30 @@
 from __future__ import annotations
 
 import os
-import uuid
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lost_requests import lose
 from openai import OpenAI
-from several import MARK, generate, left, marked, tiny_llama
+from several import generate, left, marked, marks, tiny_llama, tiny_mixtral
 
 from accelplug.sim import build
 from tools.server import serving
 
 pytestmark = pytest.mark.e2e
 
+Said = dict[str, Any]
+
 SMALL = ("--max-model-len", "256", "--max-num-seqs", "4", "--enforce-eager", "--kv-cache-memory-bytes", "64M")
-STAGES = """
-name = "acme"
-title = "Acme"
-torch_type = "acme"
-devices = 2
-"""
+WITHOUT_TOKENIZER = {"skip_tokenizer_init": True}
+SIZES = 2
+HOW: dict[str, dict[str, Any]] = {
+    "eager": {},
+    "compiled": {"enforce_eager": False, "additional_config": {"accelplug": {"compile": True, "tokens": "32,128"}}},
+}
+TWO_CARDS = 'base = "spyre"\ndevices = 2\n'
+ANY = 'name = "acme"\ntitle = "Acme"\ndevices = 2\n'  # a device whose backend refuses nothing
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -39,8 +44,88 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def on_the_cpu(tiny: Path) -> dict[str, Any]:
-    return generate(tiny, {"ACCELPLUG_DEVICE": "cpu"}, skip_tokenizer_init=True)
+def experts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_mixtral(tmp_path_factory.mktemp("experts"))
+
+
+@pytest.fixture(scope="module")
+def smollm2_on_the_cpu(checkpoint: Path) -> Said:
+    """What vLLM's own platform for the CPU gives, with one worker; below too."""
+    return generate(checkpoint, {"ACCELPLUG_DEVICE": "cpu"})
+
+
+@pytest.fixture(scope="module")
+def tiny_on_the_cpu(tiny: Path) -> Said:
+    return generate(tiny, {"ACCELPLUG_DEVICE": "cpu"}, **WITHOUT_TOKENIZER)
+
+
+@pytest.fixture(scope="module")
+def experts_on_the_cpu(experts: Path) -> Said:
+    return generate(experts, {"ACCELPLUG_DEVICE": "cpu"}, **WITHOUT_TOKENIZER)
+
+
+def all_were_warmed_up(said: Said) -> bool:
+    return all(made > 0 and made % SIZES == 0 and not in_service for made, in_service in compiles(said))
+
+
+def compiles(said: Said) -> list[list[int]]:
+    return [worker["compiles"] for worker in said["workers"]]
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize(
+    ("device", "workers", "executor"),
+    [
+        ("neuron", 1, "uni"),
+        ("neuron", 1, "mp"),
+        ("neuron", 1, "ray"),
+        ("neuron", 3, "mp"),
+        ("neuron", 3, "ray"),
+        ("spyre", 1, "uni"),
+    ],
+)
+def test_smollm2_says_the_same_under_each_executor(
+    device: str, workers: int, executor: str, how: str, checkpoint: Path, smollm2_on_the_cpu: Said
+) -> None:
+    options = {"tensor_parallel_size": workers, "distributed_executor_backend": executor, **HOW[how]}
+    said = generate(checkpoint, {"ACCELPLUG_SIMULATE": device}, **options)
+    assert said["tokens"] == smollm2_on_the_cpu["tokens"]
+    assert len({worker["pid"] for worker in said["workers"]}) == workers
+    assert all_were_warmed_up(said) is (how == "compiled")
+
+
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("executor", ["mp", "ray"])
+def test_two_workers_on_cards_that_each_of_them_sees(
+    executor: str, how: str, tiny: Path, tmp_path: Path, tiny_on_the_cpu: Said
+) -> None:
+    (tmp_path / "two.toml").write_text(TWO_CARDS)
+    options = {"tensor_parallel_size": 2, "distributed_executor_backend": executor, **HOW[how], **WITHOUT_TOKENIZER}
+    said = generate(tiny, {"ACCELPLUG_SIMULATE": str(tmp_path / "two.toml")}, **options)
+    assert said["tokens"] == tiny_on_the_cpu["tokens"]
+    assert [worker["devices"] for worker in said["workers"]] == [["spyre:0"], ["spyre:1"]]
+    assert [worker["rank"] for worker in said["workers"]] == ["0", "1"], "what the vendor wants in the environment"
+    assert all_were_warmed_up(said) is (how == "compiled")
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_mixture_of_experts_is_compiled(workers: int, experts: Path, experts_on_the_cpu: Said) -> None:
+    options = {"tensor_parallel_size": workers, **HOW["compiled"], **WITHOUT_TOKENIZER}
+    said = generate(experts, {"ACCELPLUG_SIMULATE": "neuron"}, **options)
+    assert said["tokens"] == experts_on_the_cpu["tokens"]
+    assert all_were_warmed_up(said)
+
+
+@pytest.mark.parametrize(("device", "dtype"), [("neuron", "bfloat16"), ("spyre", "float16")])
+def test_in_16_bits_most_tokens_are_those_of_the_cpu(device: str, dtype: str, checkpoint: Path) -> None:
+    """docs/serving-several-devices.md has the numbers. The CPU's kernels round elsewhere, and near ties fall apart."""
+    here = generate(checkpoint, {"ACCELPLUG_SIMULATE": device}, dtype=dtype)["tokens"]
+    there = generate(checkpoint, {"ACCELPLUG_DEVICE": "cpu"}, dtype=dtype)["tokens"]
+    pairs = [(a, b) for ours, theirs in zip(here, there, strict=True) for a, b in zip(ours, theirs, strict=False)]
+    share = sum(a == b for a, b in pairs) / len(pairs)
+    whole = sum(ours == theirs for ours, theirs in zip(here, there, strict=True))
+    print(f"{device} {dtype}: {share:.3f} of {len(pairs)} tokens, {whole} of {len(here)} answers")
+    assert share > 0.5
 
 
 def ask(url: str) -> str:
@@ -51,8 +136,8 @@ def ask(url: str) -> str:
 
 
 def test_two_copies_of_a_model_have_a_core_each(checkpoint: Path, tmp_path: Path) -> None:
-    mark = uuid.uuid4().hex
-    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "NEURON_RT_VISIBLE_CORES": "2-3", MARK: mark}
+    mark = marks()
+    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "NEURON_RT_VISIBLE_CORES": "2-3", **mark}
     arguments = ("--device", "auto", "--served-model-name", "model", "--data-parallel-size", "2", *SMALL)
     with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
         workers = [environ for _, environ in marked(mark) if "ACCELPLUG_PLACEMENT" in environ]
@@ -62,8 +147,8 @@ def test_two_copies_of_a_model_have_a_core_each(checkpoint: Path, tmp_path: Path
 
 
 def test_a_server_whose_workers_are_rays(checkpoint: Path, tmp_path: Path) -> None:
-    mark = uuid.uuid4().hex
-    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "RAY_ADDRESS": "local", MARK: mark}
+    mark = marks()
+    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "RAY_ADDRESS": "local", **mark}
     ray = ("--tensor-parallel-size", "3", "--distributed-executor-backend", "ray")
     arguments = ("--device", "auto", "--served-model-name", "model", *ray, *SMALL)
     with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
@@ -71,20 +156,34 @@ def test_a_server_whose_workers_are_rays(checkpoint: Path, tmp_path: Path) -> No
     assert left(mark) == []
 
 
-def test_two_stages_give_the_tokens_of_one(tiny: Path, tmp_path: Path, on_the_cpu: dict[str, Any]) -> None:
-    (tmp_path / "acme.toml").write_text(STAGES)
+def test_one_lost_device_of_three_ends_the_requests_of_all(checkpoint: Path, tmp_path: Path) -> None:
+    """The worker that has it ends: the two others wait for it in a collective."""
+    profile, mark = tmp_path / "neuron.toml", marks()
+    profile.write_text(f'base = "neuron"\n[faults]\nlost_with_file = "{tmp_path}/gone-{{n}}"\n')
+    environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": str(profile), "NEURON_RT_VISIBLE_CORES": "1-3", **mark}
+    arguments = ("--device", "auto", "--served-model-name", "model", "--tensor-parallel-size", "3", *SMALL)
+    with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
+        lost = lose(server, tmp_path / "gone-2")
+    assert lost.status == 503
+    assert "is lost" in lost.whole
+    assert len(lost.last_words) == 1
+    assert left(mark) == []
+
+
+def test_two_stages_give_the_tokens_of_one(tiny: Path, tmp_path: Path, tiny_on_the_cpu: Said) -> None:
+    (tmp_path / "acme.toml").write_text(ANY)
     environ = {"ACCELPLUG_SIMULATE": str(tmp_path / "acme.toml")}
-    said = generate(tiny, environ, skip_tokenizer_init=True, pipeline_parallel_size=2)
-    assert said["tokens"] == on_the_cpu["tokens"]
+    said = generate(tiny, environ, pipeline_parallel_size=2, **WITHOUT_TOKENIZER)
+    assert said["tokens"] == tiny_on_the_cpu["tokens"]
     assert [worker["devices"] for worker in said["workers"]] == [["acme:0"], ["acme:1"]]
 
 
-def test_ray_runs_workers_on_the_cpu_which_vllm_alone_refuses(tiny: Path, on_the_cpu: dict[str, Any]) -> None:
+def test_ray_runs_workers_on_the_cpu_which_vllm_alone_refuses(tiny: Path, tiny_on_the_cpu: Said) -> None:
     said = generate(
         tiny,
         {"ACCELPLUG_DEVICE": "cpu", "VLLM_CPU_OMP_THREADS_BIND": "nobind"},
-        skip_tokenizer_init=True,
         tensor_parallel_size=min(2, os.cpu_count() or 1),
         distributed_executor_backend="ray",
+        **WITHOUT_TOKENIZER,
     )
-    assert said["tokens"] == on_the_cpu["tokens"]
+    assert said["tokens"] == tiny_on_the_cpu["tokens"]

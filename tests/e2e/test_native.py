@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from installing import install
 from openai import OpenAI
 
 from accelplug.sim import build
@@ -22,6 +23,7 @@ from tools.server import serving
 pytestmark = pytest.mark.e2e
 
 PROGRAM = Path(__file__).with_name("greedy_tokens.py")
+TESSERA = Path(__file__).parents[2] / "examples" / "tessera"
 Said = dict[str, Any]
 
 
@@ -87,6 +89,20 @@ def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Sa
     steps = said["report"]["steps"]
     assert steps["to_host_calls"] == steps["steps"], "only sampled tokens come back"
     assert steps["to_device_calls"] <= MOST_COPIES * steps["steps"]
+
+
+def test_they_are_on_the_examples_chip_with_its_own_attention_and_tiles(
+    checkpoint: Path, tmp_path: Path, generate: Callable[..., Said], on_the_cpu: Said
+) -> None:
+    """examples/tessera: 32-wide, 32 bits of an int64, and attention through the hook."""
+    path = os.pathsep.join([install(TESSERA, into=tmp_path), os.environ.get("PYTHONPATH", "")])
+    said = generate(checkpoint, {"block_size": 32}, ACCELPLUG_SIMULATE="tessera", PYTHONPATH=path)
+    assert said["platform"] == ["OOT", "tessera", "PrivateUse1"]
+    assert said["tokens"] == on_the_cpu["tokens"]
+    fell_back = {row["op"] for row in said["report"]["rows"]}
+    assert fell_back <= {"aten::cos", "aten::sin", "aten::argmax"}
+    assert "aten::argmax" in fell_back, "the choice of each token, as the profile says"
+    assert said["report"]["implementations"]["Attention"] == ["accelplug_tessera.attention.attend"]
 
 
 LAYERS, EXTRA_NORM = 30, 1  # SmolLM2's, with two norms a layer

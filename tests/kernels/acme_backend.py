@@ -33,6 +33,19 @@ def doubled_norm(input: torch.Tensor, weight: torch.Tensor, eps: float) -> torch
     return rms_norm(input, weight, eps) * 2
 
 
+def doubled_quantized_linear(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    scales: torch.Tensor,
+    zeros: torch.Tensor | None,
+    bias: torch.Tensor | None,
+    bits: int,
+) -> torch.Tensor:
+    from accelplug.ops import quantized_linear
+
+    return quantized_linear(input, weight, scales, zeros, bias, bits) * 2
+
+
 @hookimpl
 def accelplug_device() -> DeviceSpec:
     return DeviceSpec(name="acme", title="Acme", torch_type="acme", probe=probe, load=load)
@@ -45,4 +58,12 @@ def accelplug_kernels() -> list[Kernel]:
     return [
         Kernel(op="aten::mm", name="mm", level=Level.tile, reference=doubled_mm, accepts={"*": fours}, **common),
         Kernel(op="accelplug::rms_norm", name="norm", level=Level.isa, reference=doubled_norm, **common),
+        Kernel(
+            op="accelplug::quantized_linear",
+            name="four_bits",
+            level=Level.tile,
+            reference=doubled_quantized_linear,
+            values={"bits": (4,)},
+            **common,
+        ),
     ]

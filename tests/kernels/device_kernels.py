@@ -53,6 +53,16 @@ ops.rms_norm(on_a, norm, 1e-6).sum().backward()
 same(norm.grad, ops.rms_norm(a, torch.ones(8)).sum(0))
 same(ops.silu_and_mul(on_a), ops.silu_and_mul(a))
 
+# A quantised layer, with and without what it may leave out: its kernel takes weights of 4 bits.
+packed, scales, zeros = torch.arange(16, dtype=torch.uint8).view(4, 4) * 15, torch.rand(4, 2), torch.rand(4, 2)
+for others in ((None, None), (zeros, scales[:, 0].contiguous())):
+    on_d = [None if each is None else each.to(D) for each in others]
+    expected = ops.quantized_linear(a, packed, scales, *others, 4)
+    same(ops.quantized_linear(on_a, packed.to(D), scales.to(D), *on_d, 4), expected * 2)
+    expected = ops.quantized_linear(a[:, :4], packed, scales, *others, 8)
+    with accelplug.kernels(disable="fast/mm"):  # which it is made of where no kernel takes it
+        same(ops.quantized_linear(on_a[:, :4], packed.to(D), scales.to(D), *on_d, 8), expected)
+
 # In graphs the choice is made while they are traced, by the same rules. Little is compiled: that takes seconds.
 before = mm_calls()
 

@@ -1,4 +1,4 @@
-"""Runs each of Neuron's kernels through the table of the simulated device. Prints what ran as JSON."""
+"""Runs each of Neuron's kernels through the table of the simulated device. Prints what ran and fell back, as JSON."""
 
 from __future__ import annotations
 
@@ -59,4 +59,5 @@ def block(x: torch.Tensor, weight: torch.Tensor, angles: torch.Tensor, matrix: t
 counts = {count.kernel: count.calls for count in found.kernels.counts()}
 compiled = accelplug.compile(block)(*on_device((x, weight, angles, matrix)))
 torch.testing.assert_close(compiled.cpu(), block(x, weight, angles, matrix))
-print(json.dumps(counts))
+fell_back = [row.op for row in accelplug.fallback_report().rows if row.compiled]
+print(json.dumps({"calls": counts, "fell back in the graph": fell_back}))

@@ -156,6 +156,30 @@ def test_faults_come_when_the_profile_says(simulated: Run, profile: Write) -> No
     assert lost.startswith("AcceleratorError: mychip:0 (simulated) is lost: its profile says so from call 6 on")
 
 
+LOST = (
+    SAID
+    + """
+import pathlib
+first, second = (torch.zeros(4, device=f"{D}:{n}") for n in (0, 1))
+file = pathlib.Path("gone-3")
+file.touch()
+print(said(lambda: (first + 1).tolist()), said(lambda: second + 1))
+file.unlink()
+print(said(lambda: (first + 1).tolist()), said(lambda: second.tolist()))
+"""
+)
+
+
+def test_a_device_is_lost_for_good_once_the_file_of_its_number_in_the_machine_is_there(
+    simulated: Run, profile: Write
+) -> None:
+    text = 'base = "spyre"\ndevices = 4\n[faults]\nlost_with_file = "gone-{n}"\n'
+    while_there, afterwards = simulated(profile(text), LOST, SPYRE_DEVICES="1,3").stdout.splitlines()
+    answer = "[1.0, 1.0, 1.0, 1.0] AcceleratorError: spyre:1 (simulated) is lost: its profile says so once gone-3 is"
+    assert while_there.startswith(answer)
+    assert afterwards.startswith(answer)
+
+
 def test_a_probe_that_hangs_has_the_verdict_timeout(monkeypatch: pytest.MonkeyPatch, profile: Write) -> None:
     import accelplug
 

@@ -13,7 +13,8 @@ from backend_site import HEAD, Site
 
 import accelplug
 from accelplug.errors import BadInputError
-from accelplug.sim.profile import built_in, find
+from accelplug.sim import brought
+from accelplug.sim.profile import find
 from accelplug.specs import Verdict
 
 OWN = 'name = "mychip"\ndevices = 3\n'
@@ -21,7 +22,7 @@ OWN = 'name = "mychip"\ndevices = 3\n'
 
 @pytest.fixture
 def simulate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    """Sets ACCELPLUG_SIMULATE: a built-in profile's name, or the text of a profile."""
+    """Sets ACCELPLUG_SIMULATE: the name of a backend with a profile, or the text of a profile."""
 
     def set_to(value: str) -> None:
         if "=" in value:
@@ -134,7 +135,7 @@ def test_an_edited_profile_is_read_again(tmp_path: Path) -> None:
         ('name = "x"\ndevices = 0\n', "devices = 0"),
         ('name = "x"\n[machine.files]\n"/dev/../x" = ""\n', "without \\.\\."),
         ('name = "x"\n[machine.files]\n"/dev/{m}" = ""\n', "only {} there may be is {n}"),
-        ('base = "neurn"\nname = "x"\n', "base = 'neurn' is no profile; did you mean 'neuron'"),
+        ('base = "neurn"\nname = "x"\n', "base = 'neurn' is no backend's profile; did you mean 'neuron'"),
         ("name = x\n", "line 1"),
     ],
 )
@@ -145,5 +146,37 @@ def test_what_is_wrong_is_said_with_what_is_right(simulate: Callable[[str], None
     assert re.search(complaint, str(caught.value)), caught.value
 
 
-def test_every_built_in_profile_is_valid() -> None:
-    assert [find(name).name for name in built_in()] == built_in() == ["neuron", "spyre"]
+def test_the_profile_that_a_backend_brings_is_valid_and_has_its_name() -> None:
+    assert {name: find(name).name for name in brought.profiles()} == {"neuron": "neuron", "spyre": "spyre"}
+
+
+def test_a_third_partys_backend_brings_its_profile_and_is_not_imported_for_it(
+    simulate: Callable[[str], None], site: Site
+) -> None:
+    package = site.folder / "acme_package"
+    (package / "accelplug").mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('imported')\n")
+    (package / "accelplug" / "profile.toml").write_text('base = "spyre"\nname = "acme"\ndevices = 2\n')
+    site.metadata("acme-backend", "acme", "acme_package.accelplug")
+
+    assert (find("acme").name, find("acme").devices, find("acme").dtypes) == ("acme", 2, find("spyre").dtypes)
+    assert "acme_package" not in sys.modules
+    simulate("acmee")
+    with pytest.raises(BadInputError, match="did you mean 'acme'"):
+        accelplug.devices()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('base = "acme"\n', "base = 'acme' ends in this file again; start from another profile"),
+        ('base = "spyre"\n', "name = 'spyre', but the backend that brings it is 'acme'"),
+    ],
+)
+def test_a_backends_profile_that_is_no_chip_of_its_own_is_refused(text: str, complaint: str, site: Site) -> None:
+    package = site.folder / "acme_package"
+    package.mkdir()
+    (package / "profile.toml").write_text(text)
+    site.metadata("acme-backend", "acme", "acme_package")
+    with pytest.raises(BadInputError, match=complaint):
+        find("acme")

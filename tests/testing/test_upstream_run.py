@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from accelplug.errors import BadInputError
-from accelplug.testing.records import UpstreamReport, together
-from accelplug.testing.summary import markdown
+from accelplug.testing.page import with_section
+from accelplug.testing.records import UpstreamReport
+from accelplug.testing.summary import lines
 
 PROJECT = """
 from pathlib import Path
@@ -130,7 +130,7 @@ def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def ran(project: Path) -> tuple[subprocess.CompletedProcess[str], UpstreamReport]:
-    done = run(project, "acme", "--accelplug-upstream-json", "report.json")
+    done = run(project, "acme", "--accelplug-upstream-json", "report.json", "--accelplug-upstream-page", "page.md")
     return done, UpstreamReport.model_validate_json((project / "report.json").read_text())
 
 
@@ -159,13 +159,25 @@ def test_the_run_fails_as_one_of_its_tests_did_and_says_all_of_it(
 ) -> None:
     done, _ = ran
     assert done.returncode != 0
-    assert "Failed, as known: there is no such kernel\n    tests/test_devices.py::test_known (2)" in done.stdout
-    assert "Not run: needs a network card\n    tests/test_rdma.py" in done.stdout
+    assert "accelplug: tests of Acme 1.0 on cpu (simulated)\ngroups: devices\n" in done.stdout
+    assert "Failed, as known:\n     2  there is no such kernel\n" in done.stdout
+    assert (
+        "Failed:\n     1  [XPASS(strict)] fails no more\n        tests/test_devices.py::test_repaired\n" in done.stdout
+    )
+    assert "Files not run: needs a network card: tests/test_rdma.py" in done.stdout
     assert "Out of date: the selection names *::test_long_gone" in done.stdout
     assert (
+        "group      passed   relaxed   xfailed   skipped  left out    failed     error\n"
+        "devices         4         1         2         1         1         2         1\n\n"
         "Acme 1.0 on cpu (simulated): 5 passed (1 of them relaxed), 2 xfailed, 1 skipped, 1 left out, 2 failed, 1 error"
-        in done.stdout
-    )
+    ) in done.stdout
+
+
+def test_where_every_test_is_asked_for_each_reason_has_its_tests(
+    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
+) -> None:
+    said = [*lines(ran[1], every_test=True)]
+    assert said[said.index("     2  there is no such kernel") + 1] == "        tests/test_devices.py::test_known (2)"
 
 
 def test_the_projects_files_are_as_they_were(
@@ -177,17 +189,34 @@ def test_the_projects_files_are_as_they_were(
 
 
 def test_the_page_has_a_row_for_each_group_and_every_reason(
-    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
+    project: Path, ran: tuple[subprocess.CompletedProcess[str], UpstreamReport]
 ) -> None:
-    page = markdown(ran[1])
+    page = (project / "page.md").read_text()
+    assert "page.md: written" in ran[0].stdout
     assert "| devices | tensors go where they should | 4 | 1 | 2 | 1 | 1 | 2 | 1 |" in page
     assert "* needs two GPUs:\n    * `tests/test_devices.py::test_skips`" in page
     assert "this says nothing about hardware" in page
 
 
+def test_a_run_replaces_its_devices_section_of_the_page_and_keeps_the_others(
+    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
+) -> None:
+    first, nothing_ran = ran[1], ran[1].model_copy(update={"tests": ()})
+    page = with_section("", first)
+    both = with_section(page, nothing_ran.model_copy(update={"device": "acme"}))
+    assert [line for line in both.splitlines() if line.startswith("## ")] == ["## acme", "## cpu"]
+    assert both.endswith(page[page.index("## cpu") :])
+    again = with_section(both, nothing_ran)
+    assert again.count("0 passed") == 2
+    assert again.count("# Acme's own tests") == 1
+
+
 def test_paths_and_names_choose_among_the_projects_tests(project: Path) -> None:
-    done = run(project, "acme", "tests/test_devices.py", "-k", "turned or rounding", "-q")
+    page = ("--accelplug-upstream-page", "other.md")
+    done = run(project, "acme", "tests/test_devices.py", "-k", "turned or rounding", "-q", *page)
     assert done.returncode == 0
+    assert "other.md: left as it was, as not all tests ran" in done.stdout
+    assert not (project / "other.md").exists()
     assert "Acme 1.0 on cpu (simulated): 2 passed (1 of them relaxed)" in done.stdout
     assert "Out of date" not in done.stdout
 
@@ -205,14 +234,3 @@ def test_a_misspelt_name_is_a_usage_error_with_the_nearest_one(
     done = run(project, *arguments)
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert said in done.stderr
-
-
-def test_reports_of_different_groups_become_one_and_of_the_same_do_not(
-    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
-) -> None:
-    one = ran[1]
-    other = one.model_copy(update={"groups": {"more": "another group"}, "tests": one.tests[:1]})
-    both = together([one, other])
-    assert (len(both.tests), [*both.groups]) == (len(one.tests) + 1, ["devices", "more"])
-    with pytest.raises(BadInputError, match="the same groups can't be one report"):
-        together([one, one])

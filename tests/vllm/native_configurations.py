@@ -1,10 +1,13 @@
 """What becomes of vLLM's configuration on the device that is chosen here. Arguments: a model's folder, and a list of
-options for ``EngineArgs`` as JSON. Prints, for each, the error or parts of the configuration."""
+options for ``EngineArgs`` as JSON, each with variables for its environment as ``environ``. Prints, for each, the error
+or parts of the configuration."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+from unittest import mock
 
 
 def main(model: str, cases: str) -> None:
@@ -16,8 +19,10 @@ def main(model: str, cases: str) -> None:
     said: list[dict[str, object]] = []
     for options in json.loads(cases):
         given = {"model": model, "skip_tokenizer_init": True, "load_format": "dummy", "max_model_len": 64, **options}
+        environ = given.pop("environ", {})
         try:
-            config = EngineArgs(**given).create_engine_config()
+            with mock.patch.dict(os.environ, environ):
+                config = EngineArgs(**given).create_engine_config()
         except Exception as error:
             said.append({"error": f"{type(error).__name__}: {error}"})
             continue

@@ -54,6 +54,16 @@ def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(
     assert {"accelplug", "accelplug_general", "ascend"} <= set(allowed)
 
 
+def test_so_is_the_devices_own_where_accelplugs_platform_is_asked_for(
+    install_plugin: InstallPlugin,
+) -> None:
+    install_plugin("pace", "pace-vllm")
+    assert launch.plugins_for(CPU, Host(environ={})) == ""
+    allowed = launch.plugins_for(CPU, Host(environ={"ACCELPLUG_VLLM_PLATFORM": "accelplug"})).split(",")
+    assert "pace" not in allowed
+    assert "accelplug" in allowed
+
+
 def test_a_users_own_allow_list_is_kept(install_plugin: InstallPlugin) -> None:
     install_plugin("spyre_inference", "spyre-inference")
     assert launch.plugins_for(CPU, Host(environ={"VLLM_PLUGINS": "accelplug"})) == ""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 from accelplug_vllm.native.attention import cache, step
-from accelplug_vllm.native.attention.compute import Rules
+from accelplug_vllm.native.attention.compute import Compute, Rules, pytorch
 from accelplug_vllm.native.attention.pieces import Padding, divide
 
 from accelplug.buckets import Ladder
@@ -38,6 +38,7 @@ class Case:
     most_keys: int = 1 << 20
     rounded_to: int = 1
     rows: int = 1
+    compute: Compute = pytorch
 
 
 def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -74,7 +75,7 @@ def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     )
     output = torch.empty_like(query)
     flat = [torch.cat(x) for x in (keys, values)] if not case.cached else [None, None]
-    step.run(step.prepare(batch, needs), query, *flat, kv_cache, output, case.window, case.rules)
+    step.run(step.prepare(batch, needs), query, *flat, kv_cache, output, case.window, case.rules, case.compute)
 
     expected = [
         reference(case, row, q, k, v)
@@ -163,6 +164,25 @@ SINKS = torch.tensor([0.0, 1.0, -1.0, 2.0, 0.5, -3.0])
 )
 def test_what_models_ask_of_their_scores(rules: Rules, window: int | None, dtype: torch.dtype) -> None:
     check(Case(rules=rules, window=window, dtype=dtype))
+
+
+@pytest.mark.parametrize("slopes", [None, SLOPES], ids=["plain", "ALiBi"])
+@pytest.mark.parametrize("window", [None, 4])
+def test_a_vendors_own_computation_is_given_all_it_needs(window: int | None, slopes: torch.Tensor | None) -> None:
+    shapes = set()
+
+    def own(
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor, scale: float
+    ) -> torch.Tensor:
+        shapes.add((query.shape, key.shape, value.shape, bias.shape[1]))
+        groups = query.shape[1] // key.shape[1]
+        scores = query @ key.repeat_interleave(groups, 1).transpose(-1, -2) * scale + bias
+        return scores.softmax(-1) @ value.repeat_interleave(groups, 1)
+
+    check(Case(window=window, rules=Rules(0.3, slopes=slopes), compute=own))
+    check(Case(((7, 7), (20, 20)), cached=False, causal=False, rules=Rules(0.3, slopes=slopes), compute=own))
+    assert len(shapes) > 2
+    assert {(query[1], key[1], rows) for query, key, _, rows in shapes} == {(6, 2, 1 if slopes is None else 6)}
 
 
 @pytest.mark.parametrize("layout", ["LBNHC", "LBHNC"])

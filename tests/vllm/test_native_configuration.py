@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from accelplug_vllm.native import configuration
 from backend_site import Site
+
+from accelplug.errors import BadInputError
+from accelplug.specs import Constraints
 
 HERE = Path(__file__).parent
 PROFILE = """
@@ -39,7 +43,7 @@ def accelplug_device():
 
 @hookimpl
 def accelplug_constraints(probe):
-    dtypes = ("bool", "uint8", "int32", "float16", "float32")
+    dtypes = ("bool", "uint8", "int32", "int64", "float16", "float32")
     return Constraints(dtypes=dtypes, casts={"float64": "float32"}, preferred_dtype="float16", head_multiple=32)
 
 @hookimpl
@@ -59,7 +63,8 @@ def accelplug_attention(attn_type, config):
 
 @hookimpl
 def accelplug_platform(config):
-    return PlatformSpec(communicator="acme_sdk.Ring")
+    worker = "acme_sdk.Worker" if "acme" in config.additional_config else ""
+    return PlatformSpec(communicator="acme_sdk.Ring", worker=worker)
 """
 CASES: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -72,6 +77,24 @@ CASES: dict[str, dict[str, Any]] = {
     "draft model": {"speculative_config": {"method": "draft_model", "num_speculative_tokens": 2, "model": "THE MODEL"}},
     "sleep": {"enable_sleep_mode": True},
     "narrow cache": {"kv_cache_dtype": "fp8"},
+    "two batches": {"ubatch_size": 2},
+    "fast prefill": {"kv_sharing_fast_prefill": True},
+    "moving the cache": {"kv_transfer_config": {"kv_connector": "ExampleConnector", "kv_role": "kv_both"}},
+    "offloading the cache": {"kv_offloading_size": 1.0},
+    "offloading weights": {"cpu_offload_gb": 1.0},
+    "fetching weights": {"offload_group_size": 2},
+    "sending weights": {"weight_transfer_config": {"backend": "nccl"}},
+    "watermarks": {"watermark_config": {"algorithm": "gumbel", "key": 1}},
+    "V2 runner": {"environ": {"VLLM_USE_V2_MODEL_RUNNER": "1"}},
+    "markers": {"enable_layerwise_nvtx_tracing": True},
+    "fast loading": {"load_format": "fastsafetensors"},
+    "context parallel": {"decode_context_parallel_size": 2, "tensor_parallel_size": 2},
+    "vendor's worker": {"additional_config": {"acme": {}}, "enable_sleep_mode": True, "cpu_offload_gb": 1.0},
+    "vendor's worker, LoRA": {"additional_config": {"acme": {}}, "enable_lora": True},
+    "experts, LoRA": {"model": "THE MIXTURE", "enable_lora": True},
+    "experts, copies": {"model": "THE MIXTURE", "data_parallel_size": 2},
+    "sparse attention": {"hf_overrides": {"index_topk": 8}},
+    "state space": {"model": "THE MAMBA"},
     "two": {"tensor_parallel_size": 2, "enable_lora": True},
 }
 
@@ -79,7 +102,7 @@ CASES: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """What vLLM makes of each case, all of them in one process of its own."""
-    from transformers import LlamaConfig
+    from transformers import LlamaConfig, MambaConfig, MixtralConfig
 
     folder = tmp_path_factory.mktemp("acme")
     Site(folder).module("acme", BACKEND)
@@ -87,6 +110,8 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     model = folder / "model"
     small = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
     LlamaConfig(architectures=["LlamaForCausalLM"], dtype="bfloat16", **small).save_pretrained(model)
+    MixtralConfig(architectures=["MixtralForCausalLM"], **small).save_pretrained(folder / "mixture")
+    MambaConfig(architectures=["MambaForCausalLM"], hidden_size=64).save_pretrained(folder / "mamba")
     environ = {
         **os.environ,
         "ACCELPLUG_SIMULATE": str(folder / "profile.toml"),
@@ -97,7 +122,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         sys.executable,
         str(HERE / "native_configurations.py"),
         str(model),
-        json.dumps([*CASES.values()]).replace("THE MODEL", str(model)),
+        json.dumps([*CASES.values()])
+        .replace("THE MODEL", str(model))
+        .replace("THE MIXTURE", str(folder / "mixture"))
+        .replace("THE MAMBA", str(folder / "mamba")),
     ]
     done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
@@ -135,10 +163,35 @@ def test_a_dtype_that_the_device_lacks_is_refused_with_those_it_has(said: dict[s
     [
         ("tensor parallel", "--tensor-parallel-size: not on Acme One: cards can't reach each other; leave it at 1"),
         ("LoRA", "--enable-lora: not on Acme One: weights are compiled in; merge the adapter into the model"),
-        ("quantised", "--quantization: not on Acme One: vLLM has no kernels for quantised layers on devices outside"),
+        (
+            "quantised",
+            "--quantization: not on Acme One: it runs gptq with weights of 4 or 8 bits, and this is fp8; use a",
+        ),
         ("sleep", "--enable-sleep-mode: not on Acme One: vLLM's sleep mode needs an allocator of CUDA's; leave it out"),
         ("narrow cache", "--kv-cache-dtype: not on Acme One: accelplug's attention keeps keys and values as they are"),
         ("ray", "--distributed-executor-backend ray: the backend of Acme One does not say under which name Ray counts"),
+        ("two batches", "--ubatch-size: not on Acme One: vLLM overlaps two batches with CUDA's streams; leave it out"),
+        ("fast prefill", "--kv-sharing-fast-prefill: not on Acme One: accelplug's attention computes every token"),
+        ("moving the cache", "--kv-transfer-config: not on Acme One: accelplug has tried none of vLLM's connectors"),
+        ("offloading the cache", "--kv-offloading-size: not on Acme One: accelplug has tried none of vLLM's"),
+        ("offloading weights", "--cpu-offload-gb: not on Acme One: vLLM reads weights out of the host's memory with"),
+        ("fetching weights", "--offload-group-size: not on Acme One: vLLM fetches weights ahead of their layers on a"),
+        ("sending weights", "--weight-transfer-config: not on Acme One: vLLM sends weights through NCCL, or memory"),
+        ("watermarks", "--watermark-config: not on Acme One: only the V2 runner has watermarks; vLLM's V2 model"),
+        ("experts, LoRA", "--enable-lora with a mixture of experts: not on Acme One: vLLM's adapters for experts are"),
+        (
+            "experts, copies",
+            "--data-parallel-size with a mixture of experts: not on Acme One: vLLM spreads the experts",
+        ),
+        ("state space", "--model (it has state-space layers): not on Acme One: vLLM computes them with Triton kernels"),
+        ("sparse attention", "--model (it has sparse attention): not on Acme One: vLLM chooses the keys with kernels"),
+        ("V2 runner", "VLLM_USE_V2_MODEL_RUNNER=1: not on Acme One: vLLM's V2 model runner is made of Triton kernels"),
+        ("markers", "--enable-layerwise-nvtx-tracing: not on Acme One: NVTX is CUDA's; use accelplug trace"),
+        ("fast loading", "--load-format: not on Acme One: fastsafetensors, instanttensor, ipc_cache, modelexpress"),
+        (
+            "context parallel",
+            "--decode-context-parallel-size: not on Acme One: accelplug's attention keeps a request's",
+        ),
         (
             "draft model",
             "--speculative-config with another method than ngram: not on Acme One: vLLM prepares a draft model's",
@@ -155,6 +208,14 @@ def test_drafts_from_n_grams_need_nothing_of_the_device(said: dict[str, dict[str
     assert "error" not in said["n-grams"]
 
 
+def test_a_vendors_worker_takes_accelplugs_place_with_what_accelplug_has_not_built(
+    said: dict[str, dict[str, Any]],
+) -> None:
+    assert said["vendor's worker"]["worker"] == "acme_sdk.Worker"
+    assert "with the worker acme_sdk.Worker" in said["log"]["text"]
+    assert "--enable-lora: not on Acme One" in said["vendor's worker, LoRA"]["error"], "the vendor's own word holds"
+
+
 def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:
     assert "--tensor-parallel-size" in said["two"]["error"]
     assert "--enable-lora" in said["two"]["error"]
@@ -165,3 +226,13 @@ def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[
     assert (plain["prefix_caching"], plain["chunked_prefill"]) == (False, False)
     assert plain["tokens"] >= 64, "a whole prompt fits into a step"
     assert "no prefix_caching (blocks are never shared)" in said["log"]["text"]
+
+
+def test_a_device_that_has_int64_in_no_way_is_refused_with_what_is_to_be_said_of_one_that_keeps_32_bits() -> None:
+    class Without:
+        title, constraints = "Acme One", Constraints(dtypes=("int32", "float32"))
+
+    with pytest.raises(BadInputError, match=r"Acme One has no int64 tensors, .*casts=\{'int64': 'int32'\}"):
+        configuration.check_int64(Without)
+    Without.constraints = Constraints(dtypes=("int32", "float32"), casts={"int64": "int32"})
+    configuration.check_int64(Without)

@@ -28,6 +28,7 @@ CASES: dict[str, dict[str, Any]] = {
     "own scheduler": {"scheduler_cls": "vllm.v1.core.sched.scheduler.Scheduler"},
     "compiled": {**asking(tokens="16,64", compile=True), "max_num_seqs": 4},
     "eager": {**asking(compile=True), "enforce_eager": True},
+    "compiled whole": {"compilation_config": {"mode": 1}},
     "misspelt": asking(token="16"),
     "too few tokens": {**asking(tokens="16"), "max_num_seqs": 32},
     "prompts too long": {**asking(tokens="16,32"), "enable_chunked_prefill": False, "max_num_seqs": 4},
@@ -90,6 +91,7 @@ def test_enforce_eager_has_the_last_word(said: dict[str, dict[str, Any]]) -> Non
 @pytest.mark.parametrize(
     ("case", "error"),
     [
+        ("compiled whole", "-cc.mode=1: whole models have symbolic shapes and operators of vLLM's"),
         ("misspelt", "accelplug: unknown key 'token'; did you mean 'tokens'?"),
         ("too few tokens", "the largest size, 16, is less than the 32 requests that a step may have"),
         ("prompts too long", "the largest size, 32, is less than --max-model-len 64, and prompts run whole here"),

@@ -167,6 +167,62 @@ def test_but_its_vendors_own_plugin_is_left_in_charge(
     assert resolution.decide().stands_aside_for == "neuron"
 
 
+def test_unless_accelplugs_platform_is_asked_for(
+    resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_plugin("neuron", "vllm-neuron", "return 'vllm_neuron.platform.NeuronPlatform'")
+    monkeypatch.setenv("ACCELPLUG_SIMULATE", "neuron")
+    monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "accelplug")
+    assert resolve() == "accelplug_vllm.native.platform.neuron"
+    assert resolution.decide().silenced == ("neuron",)
+
+
+def test_nor_does_a_plugin_for_unknown_hardware_win_then(
+    resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install_plugin("ascend", "vllm-ascend", "return 'vllm_ascend.platform.NPUPlatform'")
+    monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "accelplug")
+    assert resolve() == "accelplug_vllm.platform.cpu"
+
+
+def test_the_vendors_platform_can_be_asked_for(
+    resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    install_plugin("spyre_inference", "spyre-inference", "return 'spyre_inference.platform.TorchSpyrePlatform'")
+    monkeypatch.setenv("ACCELPLUG_SIMULATE", "spyre")
+    monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "vendor")
+    assert resolve() == "spyre_inference.platform.TorchSpyrePlatform"
+    assert resolve() == "spyre_inference.platform.TorchSpyrePlatform"
+    assert caplog.text.count("left to the plug-in spyre_inference (spyre-inference 1.0)") == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "why"),
+    [
+        ("", "neuron is not installed"),
+        ("return None", r"neuron \(vllm-neuron 1.0\) declines the platform"),
+        ("raise OSError('libnrt.so')", r"neuron \(vllm-neuron 1.0\) fails, see above"),
+    ],
+    ids=["not installed", "declines", "fails"],
+)
+def test_and_is_an_error_where_it_is_not_there(
+    claim: str, why: str, resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if claim:
+        install_plugin("neuron", "vllm-neuron", claim)
+    monkeypatch.setenv("ACCELPLUG_SIMULATE", "neuron")
+    monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "vendor")
+    with pytest.raises(BadInputError, match=f"ACCELPLUG_VLLM_PLATFORM: .*{why}.*install or repair one, or set it to"):
+        get(resolve())
+
+
+def test_or_where_the_device_has_no_such_vendor(resolve: Resolve, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+    site.backend("acme", priority=900)
+    monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "vendor")
+    with pytest.raises(BadInputError, match="the backend of acme names no vLLM plug-in of its vendor; set it to auto"):
+        get(resolve())
+
+
 def test_a_backend_for_a_device_that_vllm_has_in_tree_gets_that_platform(resolve: Resolve, site: Site) -> None:
     site.backend("acme", priority=900)  # its torch_type is "cpu"
     assert resolve() == "accelplug_vllm.platform.cpu"

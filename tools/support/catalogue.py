@@ -257,6 +257,11 @@ STARTS: dict[str, Start] = {
         "--speculative-config",
     ),
     "sleep": Start("llama", (Feature("sleep mode", sleep),), {"enable_sleep_mode": True}, "--enable-sleep-mode"),
+    "four bits": Start(
+        "compressed4",
+        (Feature("quantised weights, compressed-tensors of 4 bits", completion),),
+        flag="--quantization",
+    ),
     "fp8 weights": Start(
         "llama",
         (Feature("quantisation, fp8", completion),),

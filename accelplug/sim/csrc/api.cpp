@@ -102,6 +102,7 @@ void define(torch::Library& library) {
   library.def("set_wrong(str[] patterns) -> ()", [](std::vector<std::string> patterns) { set_wrong(patterns); });
   library.def("set_costs(float launch_us, float transfer_bytes_per_second) -> ()", &costs::set);
   library.def("arm(int lost_at_call, int out_of_memory_at_allocation) -> ()", &faults::arm);
+  library.def("lose_with(str[] files) -> ()", [](std::vector<std::string> files) { faults::lose_with(files); });
 
   // The account
   library.def("read_counters() -> (str[], int[])", &read_counters);

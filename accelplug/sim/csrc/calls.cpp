@@ -13,7 +13,7 @@ Call::Call(Op& op, c10::DeviceIndex device)
       counts_(op.counts(device, kEager)),
       native_(op.native.load(std::memory_order_relaxed)),
       timed_(time_is_measured()) {
-  faults::on_call();
+  faults::on_call(device);
   if (native_) {
     counts_.calls.fetch_add(1, std::memory_order_relaxed);
   } else {

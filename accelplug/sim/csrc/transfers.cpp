@@ -51,9 +51,10 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
 } // namespace
 
 at::Tensor& copy_into(at::Tensor& to, const at::Tensor& from, bool non_blocking) {
-  faults::on_call();
-  const auto began = tracing::begin();
   const bool from_device = from.device().type() == kDevice, to_device = to.device().type() == kDevice;
+  const auto device = (to_device ? to : from).device().index();
+  faults::on_call(device);
+  const auto began = tracing::begin();
   const auto bytes = static_cast<int64_t>(from.numel() * from.itemsize());
   count_transfer(from_device, to_device, bytes);
   auto target = host_alias(to);
@@ -62,7 +63,6 @@ at::Tensor& copy_into(at::Tensor& to, const at::Tensor& from, bool non_blocking)
   if (to_device) {
     dtypes::narrow(target);
   }
-  const auto device = (to_device ? to : from).device().index();
   tracing::end(began, kNames[direction_of(from_device, to_device)], "transfer", device, bytes);
   return to;
 }

@@ -120,6 +120,15 @@ SEAMS = (
         ),
     ),
     Seam(
+        "quantization.gptq",
+        "GPTQ: vLLM asks a kernel of CUDA's whether it takes the checkpoint, before it asks the kernels that there are",
+        _says(
+            "vllm.model_executor.layers.quantization.auto_gptq",
+            "AutoGPTQLinearMethod.__init__",
+            "verify_marlin_supported(",
+        ),
+    ),
+    Seam(
         "structured_output",
         "structured output: vLLM leaves it to xgrammar, which compiles for a device that it doesn't know",
         _says("vllm.v1.structured_output.utils", "apply_grammar_bitmask", "grammar_bitmask, indices=index_tensor)"),
@@ -162,6 +171,11 @@ SEAMS = (
         "ray.environment",
         "an environment of each Ray worker's own: vLLM makes one for all",
         _says(RAY, "RayExecutorV2._init_executor", "runtime_env = self._build_runtime_env()"),
+    ),
+    Seam(
+        "engine.last_words",
+        "why requests fail when a device is lost: vLLM's error for all of them has no reason in it",
+        _says("vllm.v1.engine.exceptions", "EngineDeadError", "See stack trace (above) for the root cause."),
     ),
     Seam("args.device", "--device and LLM(device=...)", _takes_no_device),
 )

@@ -5,8 +5,12 @@ They inherit it in a variable, choose that same device explicitly, and stop if i
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
+import shutil
+import tempfile
+from pathlib import Path
 
 from accelplug.settings import PREFIX
 from accelplug.specs import Record
@@ -19,14 +23,14 @@ class Handoff(Record):
     """The device that process ``pid`` chose, and the vLLM platform plug-in it left the platform to, if any.
 
     ``helper_cpus`` are the logical CPUs that EngineCore's compute threads leave to its other threads,
-    ``metrics_folder`` is where children write their counters for the server's metrics, "" where nobody reads them.
+    ``folder`` is where children leave what the server's process reads, "" where it reads nothing.
     """
 
     device: str
     pid: int
     stands_aside_for: str = ""
     helper_cpus: tuple[int, ...] = ()
-    metrics_folder: str = ""
+    folder: str = ""
 
 
 def leave(handoff: Handoff) -> None:
@@ -37,6 +41,28 @@ def leave(handoff: Handoff) -> None:
 def left() -> Handoff | None:
     """What this process has left for its children, or has inherited."""
     return Handoff.model_validate_json(os.environ[VARIABLE]) if VARIABLE in os.environ else None
+
+
+def folder() -> Path | None:
+    """Where children leave what the process that started the server reads: counters, and why one can't go on.
+
+    That process makes it when it first asks, before it starts others, and removes it when it ends. None where it
+    hasn't asked, or was no server's.
+    """
+    here = left()
+    if here is None:
+        return None
+    if not here.folder and here.pid == os.getpid():
+        here = here.model_copy(update={"folder": tempfile.mkdtemp(prefix="accelplug-")})
+        leave(here)
+        atexit.register(_remove, here)
+    return Path(here.folder) if here.folder else None
+
+
+def _remove(made: Handoff) -> None:
+    """In the process that has made it, and not in one that was forked from it."""
+    if os.getpid() == made.pid:
+        shutil.rmtree(made.folder, ignore_errors=True)
 
 
 def received() -> Handoff | None:

@@ -91,13 +91,15 @@ def environment_for(chosen: Candidate, host: Host) -> dict[str, str]:
 
 
 def plugins_for(chosen: Candidate, host: Host) -> str:
-    """A value for ``VLLM_PLUGINS`` without the distributions that would claim the platform for another device.
+    """A value for ``VLLM_PLUGINS`` without the distributions that would claim the platform for another device, or for
+    this one where accelplug's platform was asked for.
 
     Their packages are then not even imported. "" where there are none, or the user has set the variable.
     """
     if allow_list.VARIABLE in host.environ:
         return ""
-    backends = discover(settings.read(host.environ).values.backends)
-    foreign = {name for b in backends if b.name != chosen.name and b.spec for name in b.spec.vllm_plugins}
+    values = settings.read(host.environ).values
+    heeded = "" if values.vllm_platform == "accelplug" else chosen.name
+    foreign = {name for b in discover(values.backends) if b.name != heeded and b.spec for name in b.spec.vllm_plugins}
     rivals = {e.dist.name for e in entry_points(host, arbitration.PLATFORMS) if e.name in foreign and e.dist}
     return allow_list.without(rivals, host) if rivals else ""

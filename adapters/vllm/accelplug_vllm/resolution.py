@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 from accelplug import settings, show
-from accelplug.errors import AccelplugError
+from accelplug.errors import AccelplugError, BadInputError
 from accelplug.plugins import Backend, discover, running_backend
 from accelplug.selection import AUTO, choose, require
 from accelplug.specs import Candidate, DeviceSpec, Host, Selection
@@ -80,13 +80,16 @@ def decide() -> Decision:
     claiming, failing = arbitration.ask()
     try:
         sourced = _settings(parent)
-        allow = sourced.values.backends
-        refine = builds.refiner(Host(), claiming, allow, sourced.values.simulate)
+        allow, whose = sourced.values.backends, sourced.values.vllm_platform
+        heeded = () if whose == "accelplug" else claiming
+        refine = builds.refiner(Host(), heeded, allow, sourced.values.simulate)
         selection = choose(sourced, *_asked(parent), refine=refine)
         chosen = require(selection)
+        aside = parent.stands_aside_for if parent else _stands_aside_for(selection, heeded, allow)
+        if whose == "vendor" and not aside:
+            raise _no_vendor(chosen.name, builds.vendor_plugins(chosen.name, allow), failing, sourced)
     except AccelplugError as error:
         return Decision(error=_disagreement(parent, error))
-    aside = parent.stands_aside_for if parent else _stands_aside_for(selection, claiming, allow)
     if parent is None:
         handoff.leave(handoff.Handoff(device=chosen.name, pid=os.getpid(), stands_aside_for=aside))
     silenced = tuple(name for name in (*claiming, *failing) if name != aside)
@@ -145,13 +148,28 @@ def _stands_aside_for(selection: Selection, claiming: tuple[str, ...], allow: st
     return strangers[0] if strangers and nothing_better else ""
 
 
+def _no_vendor(
+    device: str, plugins: tuple[str, ...], failing: tuple[str, ...], sourced: settings.Sourced
+) -> BadInputError:
+    """The vendor's platform was asked for, and there is none."""
+    asked = f"{sourced.sources['vllm_platform']}: vllm_platform = 'vendor'"
+    or_else = "or set it to auto or accelplug"
+    if not plugins:
+        return BadInputError(f"{asked}: the backend of {device} names no vLLM plug-in of its vendor; {or_else[3:]}")
+    states = dict.fromkeys(plugins, "is not installed") | dict.fromkeys(arbitration.others(), "declines the platform")
+    states |= dict.fromkeys(failing, "fails, see above")
+    said = ", ".join(f"{arbitration.described(name)} {states[name]}" for name in plugins)
+    return BadInputError(
+        f"{asked}: of the vendor's vLLM plug-ins for {device}, {said}; install or repair one, {or_else}"
+    )
+
+
 def _say_aside(selection: Selection, aside: str, parent: handoff.Handoff | None) -> None:
     if parent is None:
         # A warning, because vLLM has not configured its logging yet and would drop anything less.
         log.warning(
-            "accelplug: %s; vLLM's platform is left to the plug-in %s, which claims it "
-            "(VLLM_PLUGINS without %r keeps it out)",
+            "accelplug: %s; vLLM's platform is left to the plug-in %s, which claims it (%s=accelplug keeps it out)",
             show.headline(selection),
             arbitration.described(aside),
-            aside,
+            settings.variable("vllm_platform"),
         )

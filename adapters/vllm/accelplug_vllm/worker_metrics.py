@@ -12,8 +12,6 @@ import atexit
 import functools
 import json
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -67,12 +65,14 @@ def add(collector: Collector) -> None:
 
 def receive() -> None:
     """In the process that starts a server, before it starts others: makes the way for their counters."""
-    left = handoff.left()
-    if left and left.pid == os.getpid() and not left.metrics_folder and SHARED not in os.environ:
-        folder = tempfile.mkdtemp(prefix="accelplug-metrics-")
-        handoff.leave(left.model_copy(update={"metrics_folder": folder}))
-        atexit.register(_remove, folder, os.getpid())
-        REGISTRY.register(Received(Path(folder)))
+    left, folder = handoff.left(), handoff.folder()
+    if left and left.pid == os.getpid() and folder and SHARED not in os.environ:
+        _serve(folder)
+
+
+@functools.cache
+def _serve(folder: Path) -> None:
+    REGISTRY.register(Received(folder))
 
 
 class Received:
@@ -101,8 +101,8 @@ def _begin(server: handoff.Handoff) -> None:
     send: Callable[[list[Count]], None]
     if SHARED in os.environ:
         send = _Shared()
-    elif server.metrics_folder:
-        send = functools.partial(_write, Path(server.metrics_folder) / f"{os.getpid()}.json")
+    elif folder := handoff.folder():
+        send = functools.partial(_write, folder / f"{os.getpid()}.json")
     else:
         return  # started by a process that serves no metrics
 
@@ -166,9 +166,3 @@ class _Shared:
             grown = count.value - before if count.value >= before else count.value
             self._counters[count.name].labels(**dict(count.labels)).inc(grown)
             self._before[count.name, count.labels] = count.value
-
-
-def _remove(folder: str, pid: int) -> None:
-    """In the process that has made it, and not in one that was forked from it."""
-    if os.getpid() == pid:
-        shutil.rmtree(folder, ignore_errors=True)

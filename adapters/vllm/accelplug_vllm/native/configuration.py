@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 WORKER = "accelplug_vllm.native.worker.NativeWorker"
 SCHEDULER = "accelplug_vllm.native.scheduler.SlicingScheduler"
 ASYNC_SCHEDULER = "accelplug_vllm.native.scheduler.AsyncSlicingScheduler"
+COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 DYNAMO_BACKEND = "accelplug"
 
 # Operators of vLLM's, besides attention, that its models call and no compiler of a device knows.
@@ -42,8 +43,8 @@ def apply_defaults(vllm_config: VllmConfig) -> None:
     if compilation.mode is None:
         compiled = options.read(vllm_config.additional_config).compile
         compilation.mode = CompilationMode.VLLM_COMPILE if compiled else CompilationMode.NONE
-    if compilation.mode in (CompilationMode.STOCK_TORCH_COMPILE, CompilationMode.DYNAMO_TRACE_ONCE):
-        compilation.backend = DYNAMO_BACKEND  # these take one of Dynamo's, not a class of vLLM's
+    if _compiled_whole(vllm_config) and compilation.backend == COMPILER:
+        compilation.backend = DYNAMO_BACKEND  # one of Dynamo's, not a class of vLLM's
     if compilation.compile_sizes is None:
         compilation.compile_sizes = []  # vLLM sets it for static graphs only, and asserts that it is set
     # Fusions whose passes exist for CUDA and XPU only; vLLM would name a class that it has not defined.
@@ -52,12 +53,21 @@ def apply_defaults(vllm_config: VllmConfig) -> None:
             setattr(compilation.pass_config, field.name, False)
 
 
+def _compiled_whole(vllm_config: VllmConfig) -> bool:
+    """Whether torch.compile gets a model as it is, with vLLM's own operators in it."""
+    from vllm.config import CompilationMode
+
+    modes = (CompilationMode.STOCK_TORCH_COMPILE, CompilationMode.DYNAMO_TRACE_ONCE)
+    return vllm_config.compilation_config.mode in modes
+
+
 def check_and_update(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str]:
     """Sets the worker and how processes start; says what it did that people want to know.
 
     Raises BadInputError for what the device can't do, naming the flag.
     """
     left_out = features.check(vllm_config, here)
+    check_int64(here)
     if vllm_config.model_config is not None:
         check_dtype(vllm_config.model_config.dtype, here)
     notes = _make_static(vllm_config, here)
@@ -84,6 +94,11 @@ def _make_static(vllm_config: VllmConfig, here: device.NativeDevice) -> list[str
                 f"and {here.title} takes any; give --enforce-eager"
             )
         return []
+    if _compiled_whole(vllm_config) and vllm_config.model_config is not None:
+        raise BadInputError(
+            f"-cc.mode={compilation.mode.value}: whole models have symbolic shapes and operators of vLLM's, which "
+            f"{here.title} can't compile; give -cc.mode=3, which takes them apart, or -cc.mode=0"
+        )
     shapes.bound(vllm_config, made)
     scheduler = vllm_config.scheduler_config
     if scheduler.scheduler_cls is None and _may_slice(vllm_config):
@@ -117,6 +132,15 @@ def check_dtype(dtype: torch.dtype, here: device.NativeDevice) -> None:
         f"--dtype {str(dtype).removeprefix('torch.')}: {here.title} has no such tensors; "
         f"it can run models in {', '.join(able)}: give --dtype {here.constraints.preferred_dtype or able[0]}"
     )
+
+
+def check_int64(here: device.NativeDevice) -> None:
+    """Raises BadInputError where int64 tensors can't be on the device: vLLM's engine makes them there."""
+    if not here.constraints.holds("int64"):
+        raise BadInputError(
+            f"{here.title} has no int64 tensors, and vLLM keeps token ids, positions and slots in them. Where the SDK "
+            "takes them and keeps 32 bits, which is enough, the backend says so: Constraints(casts={'int64': 'int32'})"
+        )
 
 
 def check_attention(backend: Any, selected: Any, asked: Any) -> None:

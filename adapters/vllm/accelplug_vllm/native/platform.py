@@ -7,16 +7,16 @@ it does anything else. What vLLM asks beside this, it asks ``torch.neuron``.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from vllm.platforms.interface import Platform, PlatformEnum
 from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
 from accelplug.errors import AccelplugError
-from accelplug_vllm import device_flag, metrics, refusal, report, resolution, worker_metrics
+from accelplug_vllm import device_flag, last_words, metrics, refusal, report, resolution, worker_metrics
 from accelplug_vllm.layers import fused, host, ir
-from accelplug_vllm.native import configuration, device, features, kernels, memory
+from accelplug_vllm.native import configuration, device, features, kernels, memory, runner
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from vllm.utils.argparse_utils import FlexibleArgumentParser
     from vllm.v1.attention.selector import AttentionSelectorConfig
 
-COMPILER = "accelplug_vllm.native.compiler.DeviceCompiler"
 ATTENTION = "accelplug_vllm.native.attention.backend.PagedAttention"
+LATENT_ATTENTION = "accelplug_vllm.native.attention.latent.LatentAttention"
 PUNICA = "accelplug_vllm.native.lora.NativePunica"
 COMMUNICATOR = "vllm.distributed.device_communicators.base_device_communicator.DeviceCommunicatorBase"
 
@@ -49,6 +49,7 @@ def _made(here: device.NativeDevice) -> type:
         dist_backend = here.distributed_backend
         ray_device_key = here.spec.ray_resource
 
+    runner.choose()
     AccelplugNativePlatform.supported_quantization = list(here.capabilities.quantization or ())
     return AccelplugNativePlatform
 
@@ -96,6 +97,7 @@ class NativePlatform(Platform):  # type: ignore[misc]
         except AccelplugError as error:
             refusal.stop(error)
         worker_metrics.receive()
+        last_words.receive()
         metrics.publish_profiler(vllm_config.profiler_config)
         report.at_start(resolution.decide(), notes=[*notes, *fused.said(cls.device_type)])
 
@@ -128,14 +130,22 @@ class NativePlatform(Platform):  # type: ignore[misc]
         attn_selector_config: AttentionSelectorConfig,
         num_heads: int | None = None,
     ) -> str:
-        path = device.current().attention(attn_selector_config.attn_type or "decoder").backend or ATTENTION
+        theirs = device.current().attention(attn_selector_config.attn_type or "decoder").backend
+        path = theirs or (LATENT_ATTENTION if attn_selector_config.use_mla else ATTENTION)
         register_backend(AttentionBackendEnum.CUSTOM, path)
         configuration.check_attention(AttentionBackendEnum.CUSTOM, selected_backend, attn_selector_config)
         return path
 
     @classmethod
+    def get_mla_prefill_backend_cls(cls, mla_selector_config: Any) -> type:
+        """vLLM makes one for each layer. It is never called: see `attention.latent`."""
+        from vllm.v1.attention.backends.mla.prefill.registry import MLAPrefillBackendEnum
+
+        return cast("type", MLAPrefillBackendEnum.CPU.get_class())
+
+    @classmethod
     def get_compile_backend(cls) -> str:
-        return COMPILER
+        return configuration.COMPILER
 
     @classmethod
     def use_custom_op_collectives(cls) -> bool:

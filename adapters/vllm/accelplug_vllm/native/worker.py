@@ -21,7 +21,7 @@ from accelplug.tables import fallback
 from accelplug.tables.fallback_metrics import FallbackCollector
 from accelplug_vllm import placement, worker_metrics
 from accelplug_vllm.compat import replaced
-from accelplug_vllm.layers import ir, replacing
+from accelplug_vllm.layers import ir, quantized, replacing
 from accelplug_vllm.native import (
     counting,
     device,
@@ -29,6 +29,7 @@ from accelplug_vllm.native import (
     grammar,
     graphs,
     groups,
+    loss,
     memory,
     options,
     packing,
@@ -37,12 +38,13 @@ from accelplug_vllm.native import (
     shapes,
     streams,
 )
+from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
 log = logging.getLogger("vllm.accelplug")
 
 
-class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
+class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
     """Overrides what `accelplug_vllm.compat` lists for the worker, counts its steps, and gives the model its layers."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -76,6 +78,9 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
         streams.install(here.torch_type)
         self._layers = replacing.replace(here.torch_type, here.layers(), f"hook accelplug_layers of {here.name}")
+        quantized.register(
+            tuple(here.parts(self.vllm_config).linear_kernels.items()), f"hook accelplug_platform of {here.name}"
+        )
         experts.register()
         grammar.install()
         _publish_counts()
@@ -93,8 +98,10 @@ class NativeWorker(CountsSteps, gpu_worker.Worker):  # type: ignore[misc]
         Logits are not part of what vLLM compiles and pads; on static shapes they are padded too.
         """
         super().load_model(**given)
-        used = replacing.in_use(self._layers, self.model_runner.model.modules())
-        fallback.live().implementations.update(ir.chosen() | used)
+        modules = list(self.model_runner.model.modules())
+        used = replacing.in_use(self._layers, modules) | quantized.in_use(self.device.type, modules)
+        attention = backend.in_use(self.vllm_config.compilation_config.static_forward_context.values())
+        fallback.live().implementations.update(ir.chosen() | used | attention)
         if self._shapes is not None:
             padding.pad_logits(self.model_runner.model, self._shapes)
 

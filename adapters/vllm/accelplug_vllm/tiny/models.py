@@ -18,6 +18,7 @@ from typing import Any
 import platformdirs
 from filelock import FileLock
 
+from accelplug_vllm.tiny import quantised
 from accelplug_vllm.tiny import tokenizer as tiny_tokenizer
 from accelplug_vllm.tiny.tokenizer import IDS, TEMPLATE, tokenizer
 
@@ -48,7 +49,8 @@ RANK = 8  # of the LoRA adapters
 
 def checkpoint(name: str) -> Path:
     """The folder of one of `MODELS`, made if it isn't there yet; safe to call from several processes at once."""
-    source = inspect.getsource(sys.modules[__name__]) + inspect.getsource(tiny_tokenizer) + version("transformers")
+    modules = (sys.modules[__name__], tiny_tokenizer, quantised)
+    source = "".join(map(inspect.getsource, modules)) + version("transformers")
     cache = platformdirs.user_cache_path("accelplug") / "tiny"
     folder = cache / f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
     cache.mkdir(parents=True, exist_ok=True)
@@ -197,6 +199,10 @@ def _adapter(folder: Path, seed: int, targets: tuple[str, ...], scale: float) ->
     (folder / "adapter_config.json").write_text(json.dumps(config))
 
 
+def _of_llama(make: Callable[..., None], **how: Any) -> Callable[[Path], None]:
+    return lambda folder: make(checkpoint("llama"), folder, **how)
+
+
 MODELS: dict[str, Callable[[Path], None]] = {
     "llama": _llama,
     "mixtral": _mixtral,
@@ -208,6 +214,10 @@ MODELS: dict[str, Callable[[Path], None]] = {
     "whisper": _whisper,
     "attention_adapter": _attention_adapter,
     "whole_adapter": _whole_adapter,
+    "compressed4": _of_llama(quantised.compressed, bits=4),
+    "compressed8": _of_llama(quantised.compressed, bits=8),
+    "gptq": _of_llama(quantised.gptq),
+    "twin": _of_llama(quantised.twin),
 }
 
 

@@ -55,9 +55,9 @@ def _opt(folder: Path) -> None:
     tokenizer = _byte_tokenizer()
     config = OPTConfig(
         vocab_size=len(tokenizer),
-        hidden_size=64,
-        word_embed_proj_dim=64,
-        ffn_dim=128,
+        hidden_size=256,  # heads of 64, as the original's: some devices take nothing smaller
+        word_embed_proj_dim=256,
+        ffn_dim=256,
         num_hidden_layers=2,
         num_attention_heads=4,
         max_position_embeddings=2048,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import torch
@@ -11,7 +12,7 @@ from vllm.v1.kv_cache_interface import KVCacheLayout
 
 from accelplug_vllm.native import device
 from accelplug_vllm.native.attention import cache, step
-from accelplug_vllm.native.attention.compute import Rules
+from accelplug_vllm.native.attention.compute import Compute, Rules, pytorch
 from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder
 
 WITHOUT_CACHE = (AttentionType.ENCODER_ONLY, AttentionType.ENCODER)
@@ -76,6 +77,17 @@ class PagedAttention(AttentionBackend):  # type: ignore[misc]
         return False  # pieces are divided by what the host knows
 
 
+def in_use(layers: Iterable[Any]) -> dict[str, tuple[str, ...]]:
+    """What computes attention in a model's ``layers``, for the report: ``{"Attention": ("acme.attention.attend",)}``.
+
+    A backend of the vendor's own is there by its name.
+    """
+    impls = [layer.impl for layer in layers if hasattr(layer, "impl")]
+    made = [impl.compute if isinstance(impl, PagedAttentionLayer) else type(impl) for impl in impls]
+    names = dict.fromkeys(f"{each.__module__}.{each.__qualname__}" for each in made)
+    return {"Attention": tuple(names)} if names else {}
+
+
 class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
     """One attention layer of a model."""
 
@@ -95,6 +107,7 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
     ) -> None:
         config = get_current_vllm_config()
         here = device.current()
+        spec = here.attention(attn_type)
         self.num_heads = num_heads
         self.head_size = head_size
         self.scale = float(scale)
@@ -106,9 +119,10 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
         if alibi_slopes is not None:
             slopes = torch.tensor(alibi_slopes, dtype=torch.float32, device=here.torch_type)
         self.rules = Rules(self.scale, logits_soft_cap or 0.0, slopes, sinks)
+        self.compute: Compute = spec.compute or pytorch
         dtype = torch.get_default_dtype()
         key_bytes = self.num_kv_heads * 2 * head_size * dtype.itemsize
-        self.most_keys = here.attention(attn_type).workspace_bytes // key_bytes
+        self.most_keys = spec.workspace_bytes // key_bytes
         tokens = config.scheduler_config.max_num_batched_tokens
         longest = config.model_config.max_model_len if config.model_config else tokens  # without, a layer on its own
         tokens = min(tokens, longest)
@@ -138,5 +152,6 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
             # vLLM runs the model like this to see how much memory it takes beside the cache: take what a step may.
             query.new_empty(self._reserve, dtype=torch.int8)
             return output.zero_()
-        step.run(attn_metadata.pieces, query, key, value, kv_cache, output, self.sliding_window, self.rules)
+        pieces, window = attn_metadata.pieces, self.sliding_window
+        step.run(pieces, query, key, value, kv_cache, output, window, self.rules, self.compute)
         return output

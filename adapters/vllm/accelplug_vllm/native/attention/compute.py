@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F  # noqa: N812
+
+Compute = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, float], torch.Tensor]
+"""``compute(query, key, value, bias, scale)``, as `accelplug.specs.AttentionSpec` has it."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +33,29 @@ def attend(
     bias: torch.Tensor,
     distances: torch.Tensor | None,
     rules: Rules,
+    compute: Compute,
 ) -> torch.Tensor:
     """[requests, heads, queries, size of a value].
 
     ``query`` is [requests, heads, queries, size], ``key`` and ``value`` [requests, KV heads, keys, size]; consecutive
     heads share a KV head. ``bias`` [requests, 1, queries, keys] is added to the scores. ``distances`` has its shape,
-    and is only needed for ALiBi.
+    and is only needed for ALiBi. ``compute`` does the rest where the model asks for no more than a scale and a bias.
     """
     if rules.slopes is not None:
         assert distances is not None
         bias = bias + (rules.slopes[:, None, None] * distances).to(bias.dtype)
     if rules.soft_cap or rules.sinks is not None:
         return _step_by_step(query, key, value, bias, rules)
+    return compute(query, key, value, bias, rules.scale)
+
+
+def pytorch(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, bias: torch.Tensor, scale: float
+) -> torch.Tensor:
+    """PyTorch's, for a device whose backend brings none of its own."""
     shared = query.shape[1] != key.shape[1]
     return F.scaled_dot_product_attention(
-        query, key, value, attn_mask=bias, scale=rules.scale, **({"enable_gqa": True} if shared else {})
+        query, key, value, attn_mask=bias, scale=scale, **({"enable_gqa": True} if shared else {})
     )
 
 

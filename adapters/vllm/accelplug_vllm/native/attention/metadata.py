@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from vllm.config import VllmConfig, get_layers_from_vllm_config
-from vllm.model_executor.layers.attention import Attention
+from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
 from vllm.v1.attention.backend import AttentionMetadata, AttentionMetadataBuilder, CommonAttentionMetadata
 from vllm.v1.kv_cache_interface import AttentionSpec, EncoderOnlyAttentionSpec
 
@@ -35,7 +35,7 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         self._init_reorder_batch_threshold(1)
         self._no_cache = isinstance(kv_cache_spec, EncoderOnlyAttentionSpec)
         # A builder on its own, as in vLLM's tests, has no layers: the cache's spec then stands for them.
-        layers = get_layers_from_vllm_config(vllm_config, Attention, layer_names).values()
+        layers = get_layers_from_vllm_config(vllm_config, AttentionLayerBase, layer_names).values()
         self._needs = step.Needs(
             # Of the layers, not of the group: one group may hold layers with a window and without.
             windows={layer.impl.sliding_window for layer in layers} or {getattr(kv_cache_spec, "sliding_window", None)},

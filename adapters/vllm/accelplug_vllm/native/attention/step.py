@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from accelplug_vllm.native.attention import cache, layout, masks
-from accelplug_vllm.native.attention.compute import Rules, attend
+from accelplug_vllm.native.attention.compute import Compute, Rules, attend, pytorch
 from accelplug_vllm.native.attention.pieces import AS_IT_IS, Padding, Piece, divide
 
 
@@ -88,10 +88,14 @@ def run(
     output: torch.Tensor,
     window: int | None,
     rules: Rules,
+    compute: Compute = pytorch,
+    value_part: slice | None = None,
 ) -> None:
     """Computes one layer into ``output`` [tokens, heads, size of a value].
 
     ``query`` is [tokens, heads, size]. ``key`` and ``value`` [tokens, KV heads, size] are used where there is no cache.
+    ``value_part`` is where a token's value is in what the cache has of it: behind its key, if not said.
+    ``compute`` is what `compute.attend` is given.
     """
     for part in pieces:
         keys, piece, queries = part.keys[window], part.piece, part.queries
@@ -102,8 +106,9 @@ def run(
             k, v = _side_by_side(key, piece, queries), _side_by_side(value, piece, queries)
         else:
             content = cache.lay_out(kv_cache, keys.slots).to(q.dtype)
-            k, v = content[..., : q.shape[-1]], content[..., q.shape[-1] :]
-        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules).transpose(1, 2)
+            size = q.shape[-1]
+            k, v = content[..., :size], content[..., slice(size, None) if value_part is None else value_part]
+        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules, compute).transpose(1, 2)
         tokens = found.reshape(-1, *found.shape[2:])
         if queries.taken is None:
             output[piece.tokens] = tokens

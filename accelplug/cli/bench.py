@@ -1,0 +1,130 @@
+"""``accelplug bench``: how far each device is from its own limits, as a table, a page and JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from accelplug.bench.models import PUBLISHED
+from accelplug.cli.conform import complete_name
+from accelplug.cli.options import JsonOption
+from accelplug.cli.render import console
+from accelplug.cli.said import warnings_said
+from accelplug.errors import BadInputError
+from accelplug.settings import split_names
+
+DEFAULT = Path("bench.json")
+
+
+def complete_names(incomplete: str) -> list[str]:
+    """Backends for what is being typed, also after a comma."""
+    before, comma, last = incomplete.rpartition(",")
+    given = before.split(",")
+    return [before + comma + name for name in complete_name(last) if name not in given]
+
+
+def complete_model(incomplete: str) -> list[str]:
+    """Sizes that are known without a checkpoint."""
+    return [name for name in PUBLISHED if name.startswith(incomplete)]
+
+
+def bench(
+    devices: Annotated[
+        str,
+        typer.Option(
+            help="The backends to measure; without: every one that is usable here.",
+            metavar="NAME[,NAME…]",
+            autocompletion=complete_names,
+            show_default=False,
+        ),
+    ] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            help=f"A checkpoint's folder or OWNER/NAME, which is served too, or known sizes: {', '.join(PUBLISHED)}.",
+            autocompletion=complete_model,
+        ),
+    ] = "smollm2-135m",
+    dtype: Annotated[
+        str,
+        typer.Option(
+            help="bfloat16, float16 or float32; without: the first of them that every device holds.",
+            autocompletion=lambda: ["bfloat16", "float16", "float32"],
+            show_default=False,
+        ),
+    ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Only workloads of this name, or a pattern: 'linear*'.", show_default=False),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="One step of three, one round, no serving.")] = False,
+    serving: Annotated[bool, typer.Option(help="Serve the checkpoint with vLLM too.")] = True,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The run; an unfinished one in it is gone on with.", metavar="FILE")
+    ] = DEFAULT,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Begin anew, whatever is in the file.")] = False,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with plots to this file.", metavar="FILE", show_default=False)
+    ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(help="Say what changed since the run in this file.", metavar="FILE", show_default=False),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure operators, layers and serving on each device, against its own limits and the best of the devices.
+
+    The limits are measured too: a large copy and a large matrix product. Devices take turns, so that a slow minute
+    hits all of them. Ctrl-C loses nothing: the same command goes on. With --against, exits with 1 where something
+    is slower than it was; with 2 for bad input.
+
+    Examples:
+
+        accelplug bench
+
+        accelplug bench --devices cpu,cuda --model Qwen/Qwen3-0.6B --html bench.html
+
+        accelplug bench --model llama-3.1-8b --only 'linear*' --only attention --dtype bfloat16
+
+        accelplug bench -o new.json --against old.json
+
+        ACCELPLUG_SIMULATE=neuron accelplug bench --devices cpu,neuron --quick
+    """
+    from accelplug import bench as measuring
+    from accelplug.bench.comparing import compare
+    from accelplug.bench.records import Bench
+    from accelplug.cli import render_bench as render
+
+    for option, file in (("--output", output), ("--html", html)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise BadInputError(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
+    before = Bench.load(against) if against is not None else None
+    if html is not None:
+        from accelplug.bench.page import require_packages
+
+        require_packages()
+    with warnings_said(), render.Progress() as progress:
+        found = measuring.run(
+            split_names(devices),
+            model,
+            file=output,
+            dtype=dtype,
+            only=only or (),
+            quick=quick,
+            serve=serving,
+            fresh=fresh,
+            progress=progress.at,
+        )
+    comparison = compare(found, before) if before is not None else None
+    if html is not None:
+        from accelplug.bench.page import page
+
+        html.write_text(page(found), encoding="utf-8")
+    if as_json:
+        typer.echo((comparison or found).model_dump_json(indent=2))
+    else:
+        render.comparison(console(), comparison) if comparison else render.bench(console(), found)
+        typer.echo(f"\nthe run is {output}" + (f", the page {html}" if html is not None else ""))
+    raise typer.Exit(1 if comparison and comparison.slower else 0)

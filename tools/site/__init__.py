@@ -1,0 +1,1 @@
+"""The documentation's site: what `make docs` generates, and how its pages are looked at."""
