@@ -16,16 +16,10 @@ from accelplug.conformance import files
 from accelplug.conformance.page import index
 from accelplug.hookspecs import ENTRY_POINTS
 
-ROOT = Path(__file__).parents[1]
-FOLDER = ROOT / "docs" / "conformance"
+FOLDER = Path(__file__).parents[1] / "docs" / "conformance"
 # What each device is simulated with. A report from hardware is made where that is, and put there:
 # accelplug conform NAME --keep docs/conformance/NAME.json
-SIMULATED = {
-    "neuron": "neuron",
-    "spyre": "spyre",
-    "tessera": str(ROOT / "examples" / "tessera" / "accelplug_tessera" / "profile.toml"),
-    "cpu": "",
-}
+SIMULATED = {"neuron": "neuron", "spyre": "spyre", "tessera": "tessera", "cpu": ""}
 
 
 def main(*names: str) -> int:

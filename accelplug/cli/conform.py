@@ -14,6 +14,7 @@ from accelplug.cli.options import JsonOption, complete_device
 from accelplug.cli.render import console
 from accelplug.cli.render_comparison import comparison
 from accelplug.cli.said import warnings_said
+from accelplug.cli.signals import ended_in_order
 from accelplug.conformance import ConformanceReport, badge, catalogue, changes, files, levels
 from accelplug.errors import BadInputError
 
@@ -128,7 +129,7 @@ def _examine(
     if keep is not None and only:
         raise BadInputError("--keep keeps whole areas, and --only leaves checks of them out; give one of them")
     kept = files.read(keep) if keep is not None and keep.exists() else None
-    with warnings_said(), render.Progress() as progress:
+    with warnings_said(), ended_in_order(), render.Progress() as progress:
         return conformance.run(
             name,
             areas=areas,

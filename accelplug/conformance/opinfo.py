@@ -118,7 +118,7 @@ class Comparison:
 
     def _to_device(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
-            return value.detach().to(self.device)
+            return value.detach().to(self.device, copy=True)  # also where the CPU is beside itself: views keep no base
         if isinstance(value, torch.device):
             return torch.device(self.device)
         return self.device if isinstance(value, str) and value == "cpu" else value

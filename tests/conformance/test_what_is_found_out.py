@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 
 import broken_chip
+import psutil
 import pytest
 from backend_site import Site
 
@@ -106,6 +113,30 @@ def test_an_all_reduce_that_does_nothing_is_found(site: Site, examine: Examine) 
     found = by_name(checks, "distributed")
     assert (found["all reduce"].outcome, found["all reduce"].why) == (Outcome.failed, "rank 0: the values are wrong")
     assert found["broadcast"].outcome is Outcome.passed
+
+
+def test_a_command_that_is_told_to_stop_leaves_no_process(site: Site, library: Path, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    broken_chip.install(site, load=f"open({str(there)!r}, 'w').write(str(os.getpid())); import time; time.sleep(60)")
+    (tmp_path / "acme.toml").write_text(broken_chip.PROFILE)
+    environ = {"ACCELPLUG_SIMULATE": str(tmp_path / "acme.toml"), "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = subprocess.Popen(
+        [sys.executable, "-m", "accelplug", "conform", "acme", "--area", "rng"], env={**os.environ, **environ}
+    )
+    try:
+        wait_until(lambda: there.exists() and there.read_text() != "")
+        command.terminate()
+        assert command.wait(20) == 128 + signal.SIGTERM
+        wait_until(lambda: not psutil.pid_exists(int(there.read_text())))
+    finally:
+        command.kill()
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_memory_that_does_not_run_out_is_found(examine: Examine) -> None:

@@ -41,12 +41,17 @@ class Server:
         given = {name.replace("_", "-"): value for name, value in options.items() if name != "model"}
         arguments = [f"--{name}" if value is True else f"--{name}={value}" for name, value in given.items()]
         names = [f"--served-model-name={MODEL}", f"--host={HOST}", f"--port={self.port}", f"--device={subject.name}"]
+        environ = {
+            "ACCELPLUG_DEVICE": subject.name,  # over another one that this process may have
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONPATH": os.pathsep.join(here.search_path()),
+        }
         self._process = psutil.Popen(
             [sys.executable, "-m", "vllm.entrypoints.cli.main", "serve", options["model"], *names, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONPATH": os.pathsep.join(here.search_path())},
+            env={**os.environ, **environ},
         )
 
     def wait(self) -> None:
