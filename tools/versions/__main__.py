@@ -23,7 +23,7 @@ from filelock import FileLock
 from rich.console import Console
 
 from benchmarks.suite import BenchmarkError
-from tools.versions.features import CRASHES, FEATURES, Came, cell
+from tools.versions.features import CRASHES, FEATURES, came_of, cell
 from tools.versions.fetching import EVERY, Version, every
 from tools.versions.page import page, table
 
@@ -35,6 +35,9 @@ RECORD = ROOT / "docs" / "reference" / "versions.json"
 
 def main(
     only: Annotated[list[str] | None, typer.Option(help="Run this version; may be given again.")] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Compile, draft and serve, too: three more starts each.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record in the place of the table.")] = False,
 ) -> None:
     """Run the adapter's smoke with each supported vLLM."""
@@ -47,7 +50,7 @@ def main(
     except (BenchmarkError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
-    ran = {v.name: _run(v, progress) for v in versions if v.name in (only or EVERY)}
+    ran = {v.name: _run(v, more, progress) for v in versions if v.name in (only or EVERY)}
     LOCK.parent.mkdir(exist_ok=True)
     with FileLock(LOCK):  # two of these may run at once
         before = json.loads(RECORD.read_text())["features"] if RECORD.exists() else {}
@@ -71,10 +74,10 @@ def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _run(version: Version, progress: Console) -> dict[str, dict[str, str]]:
-    came, cells = Came(version), {}
+def _run(version: Version, more: bool, progress: Console) -> dict[str, dict[str, str]]:
+    came, cells = came_of(version), {}
     for feature in FEATURES:
-        cells[feature.name] = cell(feature, came)
+        cells[feature.name] = cell(feature, came, more)
         progress.print(f"vLLM {version.name}: {feature.name}: {cells[feature.name]['state']}")
     return cells
 
