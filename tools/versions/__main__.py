@@ -45,21 +45,30 @@ def main(
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
         del os.environ[name]  # each run has its own
     out, progress = Console(), Console(stderr=True)
+    if unknown := {*(only or EVERY)} - {*EVERY}:
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: not among {', '.join(EVERY)}", param_hint="--only")
     try:
         versions = every()
     except (BenchmarkError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
-    ran = {v.name: _run(v, more, progress) for v in versions if v.name in (only or EVERY)}
+    for version in versions:
+        if version.name in (only or EVERY):
+            found = keep(versions, {version.name: _run(version, more, progress)})
+    out.print_json(data=found) if as_json else out.print(table(found))
+    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
+    raise typer.Exit(1 if crashed else 0)
+
+
+def keep(versions: list[Version], ran: dict[str, Any]) -> dict[str, Any]:
+    """Adds what came of a version to the record, and writes the page anew. Returns the record."""
     LOCK.parent.mkdir(exist_ok=True)
     with FileLock(LOCK):  # two of these may run at once
         before = json.loads(RECORD.read_text())["features"] if RECORD.exists() else {}
         found = record(versions, before | ran)
         RECORD.write_text(json.dumps(found, indent=1) + "\n")
         PAGE.write_text(page(found))
-    out.print_json(data=found) if as_json else out.print(table(found))
-    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
-    raise typer.Exit(1 if crashed else 0)
+    return found
 
 
 def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
@@ -70,7 +79,7 @@ def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
         "versions": [v.name for v in versions],
         "count": len({seam for part in PARTS for seam in part.seams}),
         "features": {v.name: features[v.name] for v in versions if v.name in features},
-        "seams": {v.name: {part.name: part.missing(v.source()) for part in PARTS} for v in versions},
+        "seams": {v.name: {part.name: part.missing(v.source) for part in PARTS} for v in versions},
     }
 
 

@@ -86,7 +86,7 @@ def cell(feature: Feature, came: Came, more: bool) -> Cell:
         return {"state": UNASKED, "reason": ""}
     if feature.only not in ("", came.version.name) or (feature.on_the_cpu and not came.version.kernels):
         return {"state": UNASKED, "reason": ""}
-    off = next(filter(None, (part.missing(came.version.source()) for part in _needed(feature))), "")
+    off = next(filter(None, (part.missing(came.version.source) for part in _needed(feature))), "")
     try:
         feature.shown(came)
     except RunError as error:
@@ -154,7 +154,7 @@ def _metrics(came: Came) -> None:
 
 def _doctor(came: Came) -> None:
     found = [f for f in runs.doctor(came.version)["findings"] if f["check"] == "vllm seams"]
-    off = [part.name for part in compat.PARTS if part.missing(came.version.source())]
+    off = [part.name for part in compat.PARTS if part.missing(came.version.source)]
     _expect("parts that the doctor says are off", [f["summary"].partition(" is off")[0] for f in found[1:]], off)
 
 
