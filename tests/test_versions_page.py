@@ -13,7 +13,7 @@ from packaging.version import Version
 
 from tools.versions.__main__ import PAGE, RECORD
 from tools.versions.features import CRASHES, FEATURES
-from tools.versions.fetching import EVERY
+from tools.versions.fetching import EVERY, WHEELS
 from tools.versions.page import page
 
 
@@ -37,8 +37,8 @@ def test_the_versions_are_the_declared_range(found: dict[str, Any]) -> None:
     assert f"{last.major}.{last.minor + 1}.0" not in supported
 
 
-def test_each_feature_ran_with_each_version_and_nothing_crashed(found: dict[str, Any]) -> None:
-    assert [*found["features"]] == [*EVERY]
+def test_each_feature_ran_with_each_wheel_and_nothing_crashed(found: dict[str, Any]) -> None:
+    assert {*WHEELS} <= {*found["features"]}
     for cells in found["features"].values():
         assert [*cells] == [feature.name for feature in FEATURES]
         assert CRASHES not in {cell["state"] for cell in cells.values()}

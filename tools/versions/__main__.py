@@ -23,7 +23,7 @@ from filelock import FileLock
 from rich.console import Console
 
 from benchmarks.suite import BenchmarkError
-from tools.versions.features import CRASHES, FEATURES, Came, cell
+from tools.versions.features import CRASHES, FEATURES, came_of, cell
 from tools.versions.fetching import EVERY, Version, every
 from tools.versions.page import page, table
 
@@ -35,6 +35,9 @@ RECORD = ROOT / "docs" / "reference" / "versions.json"
 
 def main(
     only: Annotated[list[str] | None, typer.Option(help="Run this version; may be given again.")] = None,
+    more: Annotated[
+        bool, typer.Option("--more", help="Compile, draft and serve, too: three more starts each.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the record in the place of the table.")] = False,
 ) -> None:
     """Run the adapter's smoke with each supported vLLM."""
@@ -42,21 +45,30 @@ def main(
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
         del os.environ[name]  # each run has its own
     out, progress = Console(), Console(stderr=True)
+    if unknown := {*(only or EVERY)} - {*EVERY}:
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}: not among {', '.join(EVERY)}", param_hint="--only")
     try:
         versions = every()
     except (BenchmarkError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
-    ran = {v.name: _run(v, progress) for v in versions if v.name in (only or EVERY)}
+    for version in versions:
+        if version.name in (only or EVERY):
+            found = keep(versions, {version.name: _run(version, more, progress)})
+    out.print_json(data=found) if as_json else out.print(table(found))
+    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
+    raise typer.Exit(1 if crashed else 0)
+
+
+def keep(versions: list[Version], ran: dict[str, Any]) -> dict[str, Any]:
+    """Adds what came of a version to the record, and writes the page anew. Returns the record."""
     LOCK.parent.mkdir(exist_ok=True)
     with FileLock(LOCK):  # two of these may run at once
         before = json.loads(RECORD.read_text())["features"] if RECORD.exists() else {}
         found = record(versions, before | ran)
         RECORD.write_text(json.dumps(found, indent=1) + "\n")
         PAGE.write_text(page(found))
-    out.print_json(data=found) if as_json else out.print(table(found))
-    crashed = [(v, name) for v, cells in found["features"].items() for name in cells if cells[name]["state"] == CRASHES]
-    raise typer.Exit(1 if crashed else 0)
+    return found
 
 
 def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
@@ -67,14 +79,14 @@ def record(versions: list[Version], features: dict[str, Any]) -> dict[str, Any]:
         "versions": [v.name for v in versions],
         "count": len({seam for part in PARTS for seam in part.seams}),
         "features": {v.name: features[v.name] for v in versions if v.name in features},
-        "seams": {v.name: {part.name: part.missing(v.source()) for part in PARTS} for v in versions},
+        "seams": {v.name: {part.name: part.missing(v.source) for part in PARTS} for v in versions},
     }
 
 
-def _run(version: Version, progress: Console) -> dict[str, dict[str, str]]:
-    came, cells = Came(version), {}
+def _run(version: Version, more: bool, progress: Console) -> dict[str, dict[str, str]]:
+    came, cells = came_of(version), {}
     for feature in FEATURES:
-        cells[feature.name] = cell(feature, came)
+        cells[feature.name] = cell(feature, came, more)
         progress.print(f"vLLM {version.name}: {feature.name}: {cells[feature.name]['state']}")
     return cells
 

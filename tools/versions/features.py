@@ -56,7 +56,13 @@ class Came:
     @functools.cached_property
     def reference(self) -> Any:
         """The tokens on the CPU: the installed version's where this one can't run there."""
-        return (self if self.version.kernels else Came(wheel(installed()))).cpu["tokens"]
+        return (self if self.version.kernels else came_of(wheel(installed()))).cpu["tokens"]
+
+
+@functools.cache
+def came_of(version: Version) -> Came:
+    """The one for each version."""
+    return Came(version)
 
 
 @dataclass(frozen=True)
@@ -70,14 +76,17 @@ class Feature:
     part: Part
     shown: Callable[[Came], None]
     on_the_cpu: bool = False  # it takes vLLM's kernels for it
+    more: bool = False  # it takes a start of its own
     only: str = ""  # the version that it can be asked of
 
 
-def cell(feature: Feature, came: Came) -> Cell:
-    """What the table says of a feature in one version."""
+def cell(feature: Feature, came: Came, more: bool) -> Cell:
+    """What the table says of a feature in one version. Without ``more`` some features are not asked of it."""
+    if feature.more and not more:
+        return {"state": UNASKED, "reason": ""}
     if feature.only not in ("", came.version.name) or (feature.on_the_cpu and not came.version.kernels):
         return {"state": UNASKED, "reason": ""}
-    off = next(filter(None, (part.missing(came.version.source()) for part in _needed(feature))), "")
+    off = next(filter(None, (part.missing(came.version.source) for part in _needed(feature))), "")
     try:
         feature.shown(came)
     except RunError as error:
@@ -145,7 +154,7 @@ def _metrics(came: Came) -> None:
 
 def _doctor(came: Came) -> None:
     found = [f for f in runs.doctor(came.version)["findings"] if f["check"] == "vllm seams"]
-    off = [part.name for part in compat.PARTS if part.missing(came.version.source())]
+    off = [part.name for part in compat.PARTS if part.missing(came.version.source)]
     _expect("parts that the doctor says are off", [f["summary"].partition(" is off")[0] for f in found[1:]], off)
 
 
@@ -161,14 +170,14 @@ def _beside_pace(came: Came) -> None:
 
 FEATURES = (
     Feature("delegate mode, on the CPU", compat.DELEGATE, _on_the_cpu, on_the_cpu=True),
-    Feature("`vllm serve --device cpu`", compat.DEVICE_FLAG, _served, on_the_cpu=True),
+    Feature("`vllm serve --device cpu`", compat.DEVICE_FLAG, _served, on_the_cpu=True, more=True),
     Feature("native mode, the CPU's tokens", compat.NATIVE, _native),
     Feature("kernels in vLLM's IR", compat.IR, _ir),
     Feature("replaced layers", compat.REPLACED_LAYERS, _layers),
     Feature("steps padded to buckets", compat.STATIC_SHAPES, _padding),
     Feature("prefills cut to buckets", compat.SLICING, _slicing),
-    Feature("compiled for each bucket", compat.COMPILING, _compiled),
-    Feature("n-gram drafts", compat.DRAFTS, _drafted),
+    Feature("compiled for each bucket", compat.COMPILING, _compiled, more=True),
+    Feature("n-gram drafts", compat.DRAFTS, _drafted, more=True),
     Feature("metrics", compat.NATIVE, _metrics),
     Feature("`accelplug doctor`", compat.DELEGATE, _doctor),
     Feature("beside pace-vllm", compat.ARBITRATION, _beside_pace, only=PACE_VLLM),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Version:
     folders: tuple[Path, ...]
     kernels: bool
 
+    @functools.cached_property
     def source(self) -> Source:
         """Its source, beside the environment's torch."""
         return Source([*self.folders, *map(Path, filter(None, Host().site))])

@@ -19,8 +19,8 @@ packages of the environment whatever a version of vLLM asks for.
 STATES = """
 * *runs*: it did what it should; in native mode, with the tokens of the CPU.
 * *off*: vLLM lacks something that it needs, which is said when a server starts and by `accelplug doctor`; see below.
-* *–*: not asked of this version. vLLM 0.33 has no CPU wheel and so no kernels for the CPU. The rest ran from its
-  source, and had to give the tokens of the installed version on the CPU.
+* *–*: not asked of this version. Serving, compiling and drafts are asked with `python -m tools.versions --more`. vLLM
+  0.33 has no CPU wheel: where it is not above, only its source was looked at, below.
 """
 SEAMS = """\
 ## What each part needs of vLLM

@@ -46,6 +46,10 @@ class _Watched(AsyncModelRunnerOutput):  # type: ignore[misc]
         with _watching(self._device):
             return self._output.get_output()
 
+    def get_kv_connector_output(self) -> Any:
+        """What vLLM asks an output for since 0.33."""
+        return self._output.get_kv_connector_output()
+
 
 @contextlib.contextmanager
 def _watching(device: torch.device) -> Iterator[None]:
