@@ -100,7 +100,7 @@ def test_they_are_on_the_examples_chip_with_its_own_attention_and_tiles(
     assert said["platform"] == ["OOT", "tessera", "PrivateUse1"]
     assert said["tokens"] == on_the_cpu["tokens"]
     fell_back = {row["op"] for row in said["report"]["rows"]}
-    assert fell_back <= {"aten::cos", "aten::sin", "aten::argmax"}
+    assert fell_back <= {"aten::cos", "aten::sin", "aten::argmax", "aten::sort.stable"}, "the last when vLLM warms up"
     assert "aten::argmax" in fell_back, "the choice of each token, as the profile says"
     assert said["report"]["implementations"]["Attention"] == ["accelplug_tessera.attention.attend"]
 

@@ -6,6 +6,7 @@ the dispatcher says the bucket. What the padding computes is thrown away, as ups
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -35,16 +36,20 @@ def pad_steps(runner: Any, shapes: Shapes) -> None:
     runner.cudagraph_dispatcher = BucketDispatcher(runner.vllm_config, shapes.tokens)
 
 
-def pad_logits(model: Any, shapes: Shapes) -> None:
-    """Makes ``model`` compute logits for a bucket of rows. A model for pooling has none."""
+def pad_logits(model: Any, shapes: Shapes, compiled: Callable[..., Any] | None = None) -> None:
+    """Makes ``model`` compute logits for a bucket of rows: ``compiled`` does, if given, where a row is a request.
+
+    A model for pooling has none.
+    """
     if not hasattr(model, "compute_logits"):
         return
-    compute = model.compute_logits
+    by_request, by_token = compiled or model.compute_logits, model.compute_logits
 
     def compute_logits(hidden_states: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor | None:
         rows = hidden_states.shape[0]
         # A row is a request's last token; with the logits of prompts, any token's
-        ladder = shapes.sequences if rows <= shapes.sequences.largest else shapes.tokens
+        few = rows <= shapes.sequences.largest
+        ladder, compute = (shapes.sequences, by_request) if few else (shapes.tokens, by_token)
         size = ladder.choose(rows, "number of tokens to compute logits for")
         logits = compute(F.pad(hidden_states, (0, 0, 0, size - rows)), *args, **kwargs)
         return None if logits is None else logits[:rows]

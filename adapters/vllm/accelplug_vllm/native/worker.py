@@ -127,9 +127,12 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
 
             implementations.update(replacing.in_use(self._layers, modules))
         if self._shapes is not None:
-            from accelplug_vllm.native import padding
+            from accelplug_vllm.native import logits, padding
 
-            padding.pad_logits(self.model_runner.model, self._shapes)
+            model = self.model_runner.model
+            compiled = logits.compiled(self.vllm_config, model, self._shapes.sequences)
+            padding.pad_logits(model, self._shapes, compiled)
+            self._logits_compiled = compiled is not None
 
     def execute_model(self, scheduler_output: Any) -> Any:
         """As upstream's, and counted."""
@@ -163,14 +166,14 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         """
         compilation = self.vllm_config.compilation_config
         if self._shapes is not None and compilation.mode == CompilationMode.VLLM_COMPILE:
-            self._compile(self._shapes.tokens)
+            self._compile(self._shapes.tokens, self._shapes.sequences)
         with (
             replaced(gpu_worker, "kernel_warmup", lambda *args, **kwargs: None),
             replaced(compilation, "compile_sizes", []),
         ):
             return super().compile_or_warm_up_model()
 
-    def _compile(self, tokens: Ladder) -> None:
+    def _compile(self, tokens: Ladder, sequences: Ladder) -> None:
         """All sizes but the largest: vLLM has run that one, to see how much memory it takes."""
         from accelplug_vllm.native import graphs
 
@@ -185,6 +188,11 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         left = [size for size in tokens.sizes if size not in made.seconds]
         if said.warm_up and left:
             warmup.run(WarmupPlan.of_sizes("tokens", left, max(made.seconds.values())), run)
+        if self._logits_compiled:
+            from accelplug_vllm.native import logits
+
+            model = self.vllm_config.model_config
+            logits.warm_up(self.model_runner.model, sequences, model.get_hidden_size(), model.dtype, self.device)
         made.warmed_up(tokens, said.after_warm_up)
 
 
