@@ -23,7 +23,7 @@ ON_A_DEVICE = {
     "CudagraphDispatcher": compat.STATIC_SHAPES,
     "GracefulHTTPError": compat.LAST_WORDS,
     "MLAAttentionImpl": compat.LATENT_ATTENTION,
-    "MPLinearKernel": compat.QUANTISED,
+    "register_linear_kernel": compat.QUANTISED,
     "_SUPPORTED_PROFILER_KINDS": compat.PROFILER,
     "_apply_shrink": compat.LORA,
     "_prepare_inputs": compat.PACKING,
