@@ -11,8 +11,9 @@ from accelplug.bench import analysis, charts
 from accelplug.bench.records import Bench, DeviceBench, Measured
 from accelplug.errors import AccelplugError
 from accelplug.reporting import units
+from accelplug.reporting.templates import render
 
-TEMPLATE = "page.html.j2"
+TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 
 def require_packages() -> None:
@@ -27,23 +28,16 @@ def require_packages() -> None:
 def page(bench: Bench) -> str:
     """The page. Raises AccelplugError where jinja2 or plotly isn't installed."""
     require_packages()
-    import jinja2
     from plotly.offline import get_plotlyjs
 
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     steps = list(dict.fromkeys(step for step, _ in bench.workloads))
     figures = {
         "shares": {step: charts.shares(bench, step) for step in steps},
         "times": {step: charts.times(bench, step) for step in steps},
         "roofs": {device.device: charts.roof(device) for device in bench.devices},
     }
-    return templates.get_template(TEMPLATE).render(
+    return render(
+        TEMPLATE,
         bench=bench,
         steps=steps,
         devices=[_device(device) for device in bench.devices],

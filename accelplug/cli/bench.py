@@ -10,6 +10,7 @@ import typer
 from accelplug.bench.models import PUBLISHED
 from accelplug.cli.conform import complete_name
 from accelplug.cli.options import JsonOption
+from accelplug.cli.progress import Progress
 from accelplug.cli.render import console
 from accelplug.cli.said import warnings_said
 from accelplug.errors import BadInputError
@@ -105,7 +106,7 @@ def bench(
         from accelplug.bench.page import require_packages
 
         require_packages()
-    with warnings_said(), render.Progress() as progress:
+    with warnings_said(), Progress("starting the devices") as progress:
         found = measuring.run(
             split_names(devices),
             model,

@@ -11,6 +11,7 @@ import typer
 from accelplug import conformance
 from accelplug.cli import render_conformance as render
 from accelplug.cli.options import JsonOption, complete_device
+from accelplug.cli.progress import Progress
 from accelplug.cli.render import console
 from accelplug.cli.render_comparison import comparison
 from accelplug.cli.said import warnings_said
@@ -129,7 +130,7 @@ def _examine(
     if keep is not None and only:
         raise BadInputError("--keep keeps whole areas, and --only leaves checks of them out; give one of them")
     kept = files.read(keep) if keep is not None and keep.exists() else None
-    with warnings_said(), ended_in_order(), render.Progress() as progress:
+    with warnings_said(), ended_in_order(), Progress("starting") as progress:
         return conformance.run(
             name,
             areas=areas,

@@ -1,14 +1,9 @@
-"""A benchmark run on a terminal, the change since another, and the progress of measuring."""
+"""A benchmark run on a terminal, and the change since another."""
 
 from __future__ import annotations
 
-import sys
-from types import TracebackType
-
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
@@ -18,28 +13,6 @@ from accelplug.bench.records import Bench, DeviceBench, Measured
 from accelplug.reporting import units
 
 VERDICTS = {"slower": "bold red", "broken": "bold red", "quicker": "green", "runs now": "green", "same": "dim"}
-
-
-class Progress:
-    """A bar on standard error, or nothing where that is no terminal."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-        self._task = self._bar.add_task("starting the devices", total=None)
-
-    def __enter__(self) -> Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def at(self, what: str, ended: int, planned: int) -> None:
-        """What is being measured, and how far it is."""
-        self._bar.update(self._task, description=what, completed=ended, total=planned)
 
 
 def bench(out: Console, found: Bench) -> None:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import threading
-from types import TracebackType
-
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
@@ -21,33 +15,6 @@ STYLES = {Outcome.passed: "green", Outcome.failed: "bold red", Outcome.error: "b
 MOST_WRONG = 20  # checks that are listed
 MOST_SKIPPED = 12  # reasons that are listed
 MOST_MISSING = 8  # areas that are listed of what the next level lacks
-
-
-class Progress:
-    """A bar on standard error, or nothing where that is no terminal. Threads may advance it."""
-
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._bar = Bar(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-        self._task = self._bar.add_task("starting", total=None)
-        self._lock = threading.Lock()
-        self._ended = self._planned = 0
-
-    def __enter__(self) -> Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._bar.stop()
-
-    def advance(self, area: str, ended: int, planned: int) -> None:
-        """So many more checks of an area have ended, and so many more are planned."""
-        with self._lock:
-            self._ended += ended
-            self._planned += planned
-            self._bar.update(self._task, description=f"{area:<14}", completed=self._ended, total=self._planned or None)
 
 
 def report(out: Console, found: ConformanceReport) -> None:

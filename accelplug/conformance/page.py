@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from accelplug.conformance import levels
 from accelplug.conformance.records import AreaReport, Check, ConformanceReport
 from accelplug.conformance.summary import DIRECTIONS, OPS, WAYS, headline, ops, provenance, way
+from accelplug.reporting.templates import render
 
+FOLDER = Path(__file__).parent
 SIMULATED = "A program stood in for the device and its SDK, on a CPU. Nothing here says anything about hardware."
 
 
 def page(report: ConformanceReport) -> str:
     """The whole page of one report. What reports say is text in it, never markup."""
-    return _render(
-        "report.html.j2",
+    return render(
+        FOLDER / "report.html.j2",
         report=report,
         simulated=SIMULATED,
         headline=headline(report),
@@ -44,18 +44,7 @@ def index(reports: Mapping[str, ConformanceReport]) -> str:
         }
         for address, report in reports.items()
     ]
-    return _render("index.html.j2", entries=entries)
-
-
-def _render(template: str, **values: Any) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(**values)
+    return render(FOLDER / "index.html.j2", entries=entries)
 
 
 def _ladder(report: ConformanceReport) -> list[dict[str, str]]:

@@ -8,34 +8,29 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.errors import AccelplugError
 from accelplug.reporting import charts, text, units
+from accelplug.reporting.templates import render
 
 if TYPE_CHECKING:
     from accelplug.specs import FallbackReport
 
-TEMPLATE = "page.html.j2"
+TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 
 def made(report: FallbackReport) -> str:
     """The page. Raises AccelplugError where jinja2 or plotly isn't installed."""
     try:
-        import jinja2
+        import jinja2  # noqa: F401
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         raise AccelplugError(
             f"a page with plots needs {error.name}, which is not installed: pip install 'accelplug[report]'"
         ) from None
-    templates = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     measures = charts.measured(report)
     figures = {
         measure: {"bars": charts.bars(report, measure), "tree": charts.tree(report, measure)} for measure in measures
     }
-    return templates.get_template(TEMPLATE).render(
+    return render(
+        TEMPLATE,
         report=report,
         headline=text.headline(report),
         facts=text.facts(report),
