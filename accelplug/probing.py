@@ -13,13 +13,11 @@ import traceback
 
 from pydantic import ValidationError
 
+from accelplug.interpreters import command, ended, last_lines, voice
 from accelplug.notices import warn_once
 from accelplug.plugins import Backend, discover, running
 from accelplug.settings import Settings, read
 from accelplug.specs import Candidate, DeviceSpec, Host, Probe, Verdict
-
-# What the process of an isolated probe runs: the same search path first, so that it finds what this process would.
-ISOLATED = "import sys; sys.path[:] = sys.argv[3:]; from accelplug.probing import answer; answer(*sys.argv[1:3])"
 
 
 def probe_all(settings: Settings, host: Host | None = None) -> tuple[Candidate, ...]:
@@ -93,9 +91,12 @@ def _in_process(spec: DeviceSpec, host: Host) -> Probe:
 
 def _isolated(spec: DeviceSpec, host: Host, limit: float) -> Probe:
     """Runs the probe in a new interpreter: foreign code may crash or initialise what it likes there."""
-    command = [sys.executable, "-c", ISOLATED, spec.name, json.dumps(host.view()), *sys.path]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(host.environ), start_new_session=True
+        command("accelplug.probing:answer", spec.name, json.dumps(host.view())),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(host.environ),
+        start_new_session=True,
     ) as process:
         try:
             said, noise = process.communicate(timeout=limit * 0.95)
@@ -106,20 +107,20 @@ def _isolated(spec: DeviceSpec, host: Host, limit: float) -> Probe:
         return Probe.model_validate_json(said)
     except ValidationError:
         words = noise.decode(errors="replace").strip() or "nothing"
-        raise RuntimeError(
-            f"the probe's process ended with code {process.returncode} and no answer; it said: {words.splitlines()[-1]}"
-        ) from RuntimeError(words)  # so that the traceback over there is kept
+        (last,) = last_lines(words, 1)
+        raise RuntimeError(f"the probe gave no answer: {ended(process.returncode)}; it said: {last}") from RuntimeError(
+            words
+        )  # so that the traceback over there is kept
 
 
 def answer(name: str, view: str) -> None:
-    """The isolated side: probes with that one backend and writes the answer to standard output, and nothing else."""
-    only_the_answer = os.dup(1)
-    os.dup2(2, 1)
+    """The isolated side: probes with that one backend and says what it found."""
+    say = voice()
     (backend,) = [b for b in discover(name, read().values.simulate) if b.name == name]
     if backend.spec is None:
         sys.exit(backend.cause)
     found = _in_process(backend.spec, Host(**json.loads(view)))
-    os.write(only_the_answer, found.model_dump_json().encode())
+    say(**found.model_dump(mode="json"))
 
 
 def _too_slow(limit: float) -> Probe:

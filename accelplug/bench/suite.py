@@ -12,12 +12,13 @@ import accelplug
 from accelplug import api
 from accelplug.bench import models
 from accelplug.bench.kept import Kept
-from accelplug.bench.processes import EndedError, Worker
+from accelplug.bench.processes import Worker
 from accelplug.bench.records import Bench, Measured, Roofline, Setup
 from accelplug.bench.serving import served
 from accelplug.bench.task import Request, Task
 from accelplug.conformance.subject import Subject, subject
 from accelplug.errors import AccelplugError, BadInputError
+from accelplug.interpreters import EndedError
 from accelplug.specs import Host
 
 ROUNDS = 3

@@ -1,12 +1,10 @@
 """The process that measures on one device: it says its plan, then answers requests, a line of JSON each.
 
-Started by `accelplug.bench.processes`. What SDKs and compilers print goes to standard error.
+Started by `accelplug.bench.processes`.
 """
 
 from __future__ import annotations
 
-import json
-import os
 import sys
 import traceback
 from collections.abc import Callable
@@ -22,18 +20,14 @@ from accelplug.bench.records import Measured
 from accelplug.bench.roofline import roofline
 from accelplug.bench.task import Request, Task
 from accelplug.bench.workloads import QUICK_STEPS, STEPS, Call, Place, Workload
+from accelplug.interpreters import voice
 
 LONGEST = 300  # characters of an exception's message that a record keeps
 
 
 def main(task: str) -> None:
-    """Answers requests from standard input until it ends, on what was standard output."""
-    lines = os.dup(1)
-    os.dup2(2, 1)
-
-    def say(**event: Any) -> None:
-        os.write(lines, (json.dumps(event) + "\n").encode())
-
+    """Answers requests from standard input until that ends."""
+    say = voice()
     bench = _Bench(Task.model_validate_json(task))
     say(plan=[workload.key for workload in bench.workloads])
     for line in sys.stdin:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable
-from typing import IO, Any
 
 from accelplug.conformance.records import Check, Outcome
 from accelplug.conformance.task import Task
+from accelplug.interpreters import EndedError, Interpreter, ended
 
-# The same search path first, so that the process finds what this one would.
-WORKER = "import sys; sys.path[:] = sys.argv[2:]; from accelplug.conformance.worker import main; main(sys.argv[1])"
+WORKER = "accelplug.conformance.worker:main"
 START_LIMIT = 180.0  # seconds until the plan is there: torch, the SDK and PyTorch's samples are imported
 END_LIMIT = 60.0  # seconds that a process may take to end after its last check
 MOST_CRASHES = 30
@@ -26,10 +19,6 @@ TAIL = 8  # lines of standard error that a crash is reported with
 
 Seen = Callable[[Check], None]
 REPORT_CRASH = "run it alone: accelplug conform {device} --area {area} --only {name!r}; a debugger has the rest"
-
-
-class Stopped(Exception):  # noqa: N818
-    """The process ended, or was ended, before it was done."""
 
 
 class Crew:
@@ -56,13 +45,13 @@ class Crew:
                     planned(len(plan))
                 process.follow(plan, add)
                 return checks
-            except Stopped as stopped:
-                add(_crash(task, process, str(stopped)))
+            except EndedError as error:
+                add(_crash(task, process, str(error)))
                 if process.checking is None:
                     return checks  # it doesn't start, or doesn't end: nothing is left to go on with
                 task = task.model_copy(update={"done": tuple(check.name for check in checks)})
             finally:
-                process.close()
+                process.interpreter.close()
                 with self._lock:
                     self._at_work.discard(process)
         why = f"given up after {MOST_CRASHES} crashes; the checks behind the last one were not run"
@@ -74,7 +63,7 @@ class Crew:
         with self._lock:
             self._stopped = True
             for process in self._at_work:
-                process.kill()
+                process.interpreter.kill()
 
     def _start(self, task: Task) -> _Process:
         with self._lock:
@@ -104,26 +93,19 @@ class _Process:
         self.checking: str | None = None
         self.ready = False
         self.since = time.perf_counter()
-        self._noise: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", WORKER, task.model_dump_json(), *sys.path],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._noise,
-            env={**os.environ, "OMP_NUM_THREADS": str(task.threads)},
-            start_new_session=True,
-        )
+        environ = {**os.environ, "OMP_NUM_THREADS": str(task.threads)}
+        self.interpreter = Interpreter(WORKER, task.model_dump_json(), environ=environ)
 
     def plan(self) -> dict[str, float]:
         """The names of the checks and the seconds that each may take."""
-        plan: dict[str, float] = self._next(START_LIMIT)["plan"]
+        plan: dict[str, float] = self.interpreter.answer(START_LIMIT)["plan"]
         self.ready = True
         return plan
 
     def follow(self, plan: dict[str, float], add: Seen) -> None:
-        """Passes on each check as it ends. Raises Stopped where the process ends before it should, or badly."""
+        """Passes on each check as it ends. Raises EndedError where the process ends before it should, or badly."""
         while True:
-            event = self._next(plan[self.checking] if self.checking else END_LIMIT)
+            event = self.interpreter.answer(plan[self.checking] if self.checking else END_LIMIT)
             if "start" in event:
                 self.checking = event["start"]
                 self.since = time.perf_counter()
@@ -133,69 +115,11 @@ class _Process:
             else:
                 break
         self.since = time.perf_counter()
-        if self._read(END_LIMIT):
-            raise Stopped("the process said more after its end")
-        if code := self._end():
-            raise Stopped(f"after its last check {ended(code)}")
-
-    def _next(self, limit: float) -> dict[str, Any]:
-        """The next event. Raises Stopped where the process ends instead."""
-        line = self._read(limit)
-        if not line:
-            raise Stopped(ended(self._end()))
-        event: dict[str, Any] = json.loads(line)
-        return event
-
-    def _read(self, limit: float) -> bytes:
-        """The next line, "" where the process has ended. Raises Stopped where neither comes within the limit."""
-        assert self._process.stdout is not None
-        overrun = threading.Event()
-
-        def end() -> None:
-            overrun.set()
-            self.kill()
-
-        watchdog = threading.Timer(limit, end)
-        watchdog.start()
-        try:
-            line = self._process.stdout.readline()
-        finally:
-            watchdog.cancel()
-        if overrun.is_set():
-            raise Stopped(f"took longer than {limit:g} s and was stopped")
-        return line
-
-    def _end(self) -> int:
-        """The code of a process that is ending, after an end to what it has started and left behind."""
-        self.kill()
-        return int(self._process.wait())
+        if self.interpreter.line(END_LIMIT):
+            raise EndedError("the process said more after its end")
+        if code := self.interpreter.end():
+            raise EndedError(f"after its last check {ended(code)}")
 
     def last_words(self) -> str:
         """The last lines of what the process wrote to standard error, as a paragraph of its own."""
-        self._noise.seek(0)
-        lines = self._noise.read().decode(errors="replace").strip().splitlines()[-TAIL:]
-        return "\n" + "\n".join(lines) if lines else ""
-
-    def close(self) -> None:
-        """Leaves nothing behind, however it went."""
-        self._end()
-        self._noise.close()
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-
-    def kill(self) -> None:
-        """Ends the process and what it has started. One that is ending by itself keeps its own code."""
-        if self._process.returncode is None:  # else its number may be another's by now
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-
-
-def ended(code: int) -> str:
-    """How a process ended, in words: ``the process was ended by SIGSEGV``."""
-    if code >= 0:
-        return f"the process ended with code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    return f"the process was ended by {name}"
+        return "".join(f"\n{line}" for line in self.interpreter.last_words(TAIL))

@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 from accelplug.conformance.checks import Skip, expect
-from accelplug.conformance.processes import ended
 from accelplug.conformance.subject import Subject
+from accelplug.interpreters import ended, last_lines
 
 PRELUDE = "import sys; sys.path[:] = {path!r}\n"
 LIVE = "import accelplug, torch\nD = str(accelplug.select({name!r}))\n"
+TAIL = 4  # lines of standard error that a bad end is reported with
 
 
 class Program:
@@ -61,5 +62,5 @@ def beside(subject: Subject) -> str:
 
 
 def _tail(noise: str) -> str:
-    lines = noise.strip().splitlines()[-4:]
+    lines = last_lines(noise, TAIL)
     return "; it said:\n" + "\n".join(lines) if lines else ""

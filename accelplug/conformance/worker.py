@@ -1,18 +1,16 @@
 """The process that runs checks: one line of JSON before and after each, so that a crash can be pinned to a check.
 
-Started by `accelplug.conformance.processes`. What checks and SDKs print goes to standard error.
+Started by `accelplug.conformance.processes`.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any
 
 from accelplug.conformance.areas.area import Area
 from accelplug.conformance.catalogue import find
@@ -20,18 +18,14 @@ from accelplug.conformance.checks import NamedCheck, Result, Skip
 from accelplug.conformance.records import Check, Outcome
 from accelplug.conformance.subject import Subject, subject
 from accelplug.conformance.task import Task
+from accelplug.interpreters import voice
 
 LONGEST = 600  # characters of an exception's message that a report keeps
 
 
 def main(task: str) -> None:
-    """Runs a task and says what happens, on what was standard output."""
-    lines = os.dup(1)
-    os.dup2(2, 1)
-
-    def say(**event: Any) -> None:
-        os.write(lines, (json.dumps(event) + "\n").encode())
-
+    """Runs a task and says what happens."""
+    say = voice()
     run(Task.model_validate_json(task), say)
     say(end=True)
 

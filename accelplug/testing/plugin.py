@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from accelplug.errors import AccelplugError
+from accelplug.interpreters import ended
 
 # In seconds, where pytest-timeout is installed: a test that hangs would keep the others from being counted.
 LONGEST_TEST = 300
@@ -96,9 +97,9 @@ def _run(config: pytest.Config, project: str) -> int:
     # Ctrl-C reaches that process too, which ends by itself and says what came of the tests until then.
     before = signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        ended = subprocess.run(command, cwd=root, env=environment, check=False).returncode
+        code = subprocess.run(command, cwd=root, env=environment, check=False).returncode
     finally:
         signal.signal(signal.SIGINT, before)
-    if ended < 0:
-        raise AccelplugError(f"the tests' process was ended by {signal.Signals(-ended).name}; -v says in which test")
-    return ended
+    if code < 0:
+        raise AccelplugError(f"the tests have no result: {ended(code)}; -v says in which test")
+    return code

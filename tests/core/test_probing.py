@@ -50,7 +50,7 @@ def test_a_probes_answer_becomes_a_candidate(site: Site) -> None:
 @pytest.mark.parametrize("isolated", [False, True])
 def test_a_probe_that_fails_is_broken_with_its_reason(site: Site, probe: str, reason: str, isolated: bool) -> None:
     if isolated and "SystemExit" in probe:
-        reason = "ended with code 1 and no answer"
+        reason = "no answer: the process ended with code 1"
     site.backend("acme", probe, isolated_probe=isolated)
 
     acme = probed("acme")
@@ -88,7 +88,7 @@ def test_an_isolated_probe_that_crashes_is_broken_with_its_last_words(site: Site
 
     acme = probed("acme")
     assert acme.verdict is Verdict.broken
-    assert "code 139 and no answer; it said: driver: fatal" in acme.reason
+    assert "no answer: the process ended with code 139; it said: driver: fatal" in acme.reason
 
 
 def test_an_isolated_probe_may_be_noisy(site: Site) -> None:

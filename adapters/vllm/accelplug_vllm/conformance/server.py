@@ -18,8 +18,8 @@ from typing import IO, Any
 import psutil
 
 from accelplug.conformance.checks import expect
-from accelplug.conformance.processes import ended
 from accelplug.conformance.subject import Subject
+from accelplug.interpreters import ended
 from accelplug_vllm.conformance import expected, here
 
 HOST = "127.0.0.1"
