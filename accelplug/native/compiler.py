@@ -15,6 +15,7 @@ from accelplug.errors import AccelplugError
 PROFILER = ("-DUSE_KINETO", "-DKINETO_NAMESPACE=libkineto")  # as PyTorch is built, which its profiler's headers ask
 COMPILERS = ("c++", "g++", "clang++")
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-w", *PROFILER)
+SHARED = Path(__file__).with_name("include")  # headers that all libraries may include
 
 
 class BuildError(AccelplugError):
@@ -37,8 +38,8 @@ def build(title: str, sources: Path, target: Path, units: int) -> None:
     )
     root = Path(torch.__file__).parent
     abi = f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
-    headers = [root / "include", root / "include/torch/csrc/api/include", root / "include/kineto", sources]
-    include = [f"-I{folder}" for folder in headers]
+    of_torch = [root / "include", root / "include/torch/csrc/api/include", root / "include/kineto"]
+    include = [f"-I{folder}" for folder in (*of_torch, SHARED, sources)]
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         pieces = _pieces(sources, Path(folder), units)
         objects = [piece.with_suffix(".o") for piece in pieces]

@@ -76,7 +76,7 @@ class Library:
         import torch
 
         contents = hashlib.sha256(" ".join(compiler.FLAGS).encode())
-        for path in sorted(self.sources.iterdir()):
+        for path in (*sorted(compiler.SHARED.iterdir()), *sorted(self.sources.iterdir())):
             contents.update(path.name.encode() + b"\0" + path.read_bytes())
         abi = int(torch.compiled_with_cxx11_abi())
         return f"torch-{torch.__version__}-abi{abi}-{platform.machine()}-{contents.hexdigest()[:16]}"

@@ -17,6 +17,8 @@
 #include "tracing.h"
 #include "transfers.h"
 
+#include <accelplug_library.h>
+
 namespace accelplug_sim {
 namespace {
 
@@ -144,22 +146,6 @@ void define(torch::Library& library) {
 } // namespace
 } // namespace accelplug_sim
 
-// Called through ctypes. Returns nullptr, or what went wrong: with static TORCH_LIBRARY blocks a mismatch would have
-// ended the process inside dlopen.
 extern "C" const char* accelplug_sim_load() {
-  static std::string error;
-  static bool loaded = false;
-  if (loaded) {
-    return nullptr;
-  }
-  try {
-    static auto& library =
-        *new torch::Library(torch::Library::FRAGMENT, "accelplug_sim", std::nullopt, __FILE__, __LINE__);
-    accelplug_sim::define(library);
-    loaded = true;
-    return nullptr;
-  } catch (const std::exception& caught) {
-    error = caught.what();
-    return error.c_str();
-  }
+  return accelplug_library::load("accelplug_sim", &accelplug_sim::define);
 }

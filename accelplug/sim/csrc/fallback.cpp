@@ -6,11 +6,13 @@
 
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
+#include <accelplug_library.h>
 #include <c10/util/flat_hash_map.h>
 
 namespace accelplug_sim {
 namespace {
 
+using accelplug_library::within_namespace;
 using c10::IValue;
 
 bool is_list_of_tensor_lists(const IValue& value) {
@@ -162,11 +164,6 @@ void for_each_cpu_op(const std::string& name_space, const Each& each) {
 
 } // namespace
 
-std::string within_namespace(const c10::OperatorName& name) {
-  const auto bare = name.name.substr(name.name.find("::") + 2);
-  return name.overload_name.empty() ? bare : bare + "." + name.overload_name;
-}
-
 void register_fallbacks(torch::Library& aten, torch::Library& every_namespace) {
   for_each_cpu_op("aten", [&](const c10::OperatorHandle& handle) {
     if (!handle.hasKernelForDispatchKey(kDispatchKey)) { // the hand-written ones have been registered before
@@ -177,12 +174,7 @@ void register_fallbacks(torch::Library& aten, torch::Library& every_namespace) {
 }
 
 void register_collectives() {
-  // PyTorch has c10d kernels for this key; they are replaced on purpose, and the warning about it is of no use.
-  struct Quiet final : c10::WarningHandler {
-    void process(const c10::Warning&) override {}
-  };
-  static auto& quiet = *new Quiet();
-  c10::WarningUtils::WarningHandlerGuard no_warnings(&quiet);
+  const accelplug_library::Replacing pytorchs_kernels;
   auto& c10d = *new torch::Library(torch::Library::IMPL, "c10d", kDispatchKey, __FILE__, __LINE__);
   for_each_cpu_op("c10d", [&](const c10::OperatorHandle& handle) {
     c10d.impl(within_namespace(handle.operator_name()).c_str(), fallback_for(op_for(handle.schema())));

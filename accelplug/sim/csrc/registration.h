@@ -5,7 +5,6 @@
 #include <torch/library.h>
 
 #include <memory>
-#include <string>
 
 namespace accelplug_sim {
 
@@ -18,8 +17,5 @@ void register_attention_choice(torch::Library& aten);
 void register_fallbacks(torch::Library& aten, torch::Library& every_namespace);
 void register_collectives();
 void register_autocast();
-
-// The part of "aten::add.Tensor" that Library::impl takes.
-std::string within_namespace(const c10::OperatorName& name);
 
 } // namespace accelplug_sim

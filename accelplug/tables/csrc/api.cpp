@@ -3,6 +3,7 @@
 #include "predicate.h"
 #include "scope.h"
 
+#include <accelplug_library.h>
 #include <torch/library.h>
 
 #include <mutex>
@@ -38,21 +39,13 @@ Entry& entry_of(int64_t number) {
 }
 
 void register_table(const Table* table, const c10::OperatorHandle& op, c10::DispatchKey key) {
-  // An SDK's kernel is replaced on purpose, and the warning about it is of no use.
-  struct Quiet final : c10::WarningHandler {
-    void process(const c10::Warning&) override {}
-  };
-  static auto& quiet = *new Quiet();
-  c10::WarningUtils::WarningHandlerGuard no_warnings(&quiet);
+  const accelplug_library::Replacing an_sdks_kernel;
   const auto& name = op.operator_name();
-  const auto colons = name.name.find("::");
-  auto bare = name.name.substr(colons + 2);
-  if (!name.overload_name.empty()) {
-    bare += "." + name.overload_name;
-  }
-  auto& library =
-      *new torch::Library(torch::Library::IMPL, name.name.substr(0, colons), key, __FILE__, __LINE__);
-  library.impl(bare.c_str(), torch::CppFunction::makeFromBoxedFunctor(std::make_unique<TableKernel>(table)));
+  auto& library = *new torch::Library(
+      torch::Library::IMPL, name.name.substr(0, name.name.find("::")), key, __FILE__, __LINE__);
+  library.impl(
+      accelplug_library::within_namespace(name).c_str(),
+      torch::CppFunction::makeFromBoxedFunctor(std::make_unique<TableKernel>(table)));
 }
 
 int64_t take_over(const std::string& name, const std::string& overload, const std::string& key_name) {
@@ -138,21 +131,6 @@ void define(torch::Library& library) {
 } // namespace
 } // namespace accelplug_kernels
 
-// Called through ctypes. Returns nullptr, or what went wrong.
 extern "C" const char* accelplug_kernels_load() {
-  static std::string error;
-  static bool loaded = false;
-  if (loaded) {
-    return nullptr;
-  }
-  try {
-    static auto& library =
-        *new torch::Library(torch::Library::FRAGMENT, "accelplug_dispatch", std::nullopt, __FILE__, __LINE__);
-    accelplug_kernels::define(library);
-    loaded = true;
-    return nullptr;
-  } catch (const std::exception& caught) {
-    error = caught.what();
-    return error.c_str();
-  }
+  return accelplug_library::load("accelplug_dispatch", &accelplug_kernels::define);
 }
