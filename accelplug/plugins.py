@@ -8,15 +8,16 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import itertools
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from importlib import metadata
+from importlib.metadata import EntryPoint
 from typing import TypeVar
 
 import pluggy
 
-from accelplug import hookspecs
+from accelplug import entry_points, hookspecs
 from accelplug.errors import BackendError
 from accelplug.notices import warn_once
 from accelplug.settings import split_names
@@ -93,15 +94,16 @@ def discover(allow: str = "", simulate: str = "") -> tuple[Backend, ...]:
         return _with_simulation(discover(allow), simulate)
     allowed = split_names(allow)
     found: list[Backend] = []
-    for name, entry_points in _entry_points().items():
-        origins = [_origin(entry_point) for entry_point in entry_points]
+    for name, same in itertools.groupby(entry_points.of_group(hookspecs.ENTRY_POINTS), key=lambda each: each.name):
+        named = [*same]
+        origins = [*map(entry_points.origin, named)]
         if allowed and name not in allowed:
             found.append(Backend(name, origins[0], allowed=False))
-        elif len(entry_points) > 1:
+        elif len(named) > 1:
             cause = f"provided by {' and by '.join(origins)}; uninstall one of them"
             found.append(_failed(name, " and ".join(origins), cause, ""))
         else:
-            found.append(_load(entry_points[0]))
+            found.append(_load(named[0]))
     return tuple(found)
 
 
@@ -119,16 +121,8 @@ def _with_simulation(found: tuple[Backend, ...], simulate: str) -> tuple[Backend
     )
 
 
-def _entry_points() -> dict[str, list[metadata.EntryPoint]]:
-    """Entry points by name. A distribution that is on the path twice counts once, as importlib.metadata has it."""
-    by_name: dict[str, list[metadata.EntryPoint]] = {}
-    for entry_point in metadata.entry_points(group=hookspecs.ENTRY_POINTS):
-        by_name.setdefault(entry_point.name, []).append(entry_point)
-    return dict(sorted(by_name.items()))
-
-
-def _load(entry_point: metadata.EntryPoint) -> Backend:
-    name, origin = entry_point.name, _origin(entry_point)
+def _load(entry_point: EntryPoint) -> Backend:
+    name, origin = entry_point.name, entry_points.origin(entry_point)
     try:
         with running(name):
             manager = _register(name, entry_point.load())
@@ -161,7 +155,3 @@ def _describe(name: str, manager: pluggy.PluginManager) -> DeviceSpec:
 def _failed(name: str, origin: str, cause: str, error: str) -> Backend:
     warn_once(f"backend {name} ({origin}) is broken and left out: {cause}")
     return Backend(name, origin, cause=cause, error=error)
-
-
-def _origin(entry_point: metadata.EntryPoint) -> str:
-    return f"{entry_point.dist.name} {entry_point.dist.version}" if entry_point.dist else entry_point.value

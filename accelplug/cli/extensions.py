@@ -7,14 +7,15 @@ A function that takes a `typer.Context` gets the arguments it does not declare i
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Callable, Sequence
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
 from accelplug.cli.failures import end
+from accelplug.entry_points import of_group, origin
 from accelplug.errors import AccelplugError
 
 ENTRY_POINTS = "accelplug.commands"
@@ -25,15 +26,15 @@ class Commands(TyperGroup):
     """accelplug's own commands, then those of other packages. A name of its own can't be taken over."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        others = sorted(entry_point.name for entry_point in entry_points(group=ENTRY_POINTS))
+        others = (entry_point.name for entry_point in of_group(ENTRY_POINTS))
         return [*dict.fromkeys([*super().list_commands(ctx), *others])]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         own = super().get_command(ctx, cmd_name)
-        found = entry_points(group=ENTRY_POINTS, name=cmd_name)
+        found = [entry_point for entry_point in of_group(ENTRY_POINTS) if entry_point.name == cmd_name]
         if own is not None or not found:
             return own
-        command = _command(cmd_name, {(e.value, e.dist.name if e.dist else ""): e for e in found}.values())
+        command = _command(cmd_name, found)
         self.add_command(command, cmd_name)
         return command
 
@@ -44,9 +45,9 @@ class Commands(TyperGroup):
             raise end(ctx, error) from None
 
 
-def _command(name: str, found: Collection[EntryPoint]) -> Any:
+def _command(name: str, found: Sequence[EntryPoint]) -> Any:
     """The loaded command, or one in its place that says why there is none."""
-    origins = " and ".join(_origin(entry_point) for entry_point in found)
+    origins = " and ".join(map(origin, found))
     if len(found) > 1:
         return _as_command(name, _unavailable(f"provided by {origins}: uninstall one of them"))
     (entry_point,) = found
@@ -71,7 +72,3 @@ def _unavailable(why: str) -> Callable[..., None]:
 
     unavailable.__doc__ = f"Not available: {why}".replace("[", r"\[")
     return unavailable
-
-
-def _origin(entry_point: EntryPoint) -> str:
-    return f"{entry_point.dist.name} {entry_point.dist.version}" if entry_point.dist else entry_point.value

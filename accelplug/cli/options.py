@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from typing import Annotated
 
 import typer
@@ -12,11 +11,12 @@ JSON = "accelplug.json"
 
 def complete_device(incomplete: str) -> list[str]:
     """Names for what is being typed, also after a comma: from entry points, so no backend is imported."""
+    from accelplug.entry_points import of_group
     from accelplug.hookspecs import ENTRY_POINTS
 
     before, comma, last = incomplete.rpartition(",")
     given = before.split(",")
-    names = sorted({entry_point.name for entry_point in metadata.entry_points(group=ENTRY_POINTS)} - {*given})
+    names = [name for name in dict.fromkeys(each.name for each in of_group(ENTRY_POINTS)) if name not in given]
     return [before + comma + name for name in (names if comma else ["auto", *names]) if name.startswith(last)]
 
 

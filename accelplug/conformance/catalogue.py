@@ -7,8 +7,9 @@ checks, and nothing of what they are about.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import metadata
+from importlib.metadata import EntryPoint
 
+from accelplug import entry_points
 from accelplug.conformance.areas import AREAS
 from accelplug.conformance.areas.area import Area
 from accelplug.errors import AccelplugError, BadInputError, did_you_mean
@@ -23,10 +24,12 @@ def areas() -> tuple[Area, ...]:
     look as if there were none.
     """
     found = {area.name: area for area in AREAS}
-    for entry_point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
+    for entry_point in entry_points.of_group(ENTRY_POINTS):
         for area in _brought(entry_point):
             if area.name in found:
-                raise AccelplugError(f"{_origin(entry_point)} brings an area {area.name!r}, which is there already")
+                raise AccelplugError(
+                    f"{entry_points.origin(entry_point)} brings an area {area.name!r}, which is there already"
+                )
             found[area.name] = area
     return tuple(found.values())
 
@@ -45,14 +48,12 @@ def find(wanted: Sequence[str]) -> tuple[Area, ...]:
     return tuple(area for area in known if not wanted or area.name in wanted)
 
 
-def _brought(entry_point: metadata.EntryPoint) -> Sequence[Area]:
+def _brought(entry_point: EntryPoint) -> Sequence[Area]:
     try:
         brought: Sequence[Area] = entry_point.load()()
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
-        raise AccelplugError(f"the areas of conformance of {_origin(entry_point)} can't be listed: {why}") from error
+        raise AccelplugError(
+            f"the areas of conformance of {entry_points.origin(entry_point)} can't be listed: {why}"
+        ) from error
     return brought
-
-
-def _origin(entry_point: metadata.EntryPoint) -> str:
-    return f"{entry_point.dist.name} {entry_point.dist.version}" if entry_point.dist else entry_point.value

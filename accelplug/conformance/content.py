@@ -11,6 +11,7 @@ from pathlib import Path
 from accelplug import settings
 from accelplug.conformance.areas.area import Area
 from accelplug.conformance.subject import Subject
+from accelplug.entry_points import of_group
 from accelplug.hookspecs import ENTRY_POINTS
 from accelplug.sim import profile
 
@@ -24,8 +25,9 @@ def content(examined: Subject, areas: Iterable[Area]) -> dict[str, str]:
     areas = tuple(areas)
     packages = dict.fromkeys(area.module.partition(".")[0] for area in areas)
     found = {name: _of_sources(name) for name in dict.fromkeys(("accelplug", *packages))}
-    for entry_point in metadata.entry_points(group=ENTRY_POINTS, name=examined.name):
-        found["backend"] = _of_sources(entry_point.module)
+    for entry_point in of_group(ENTRY_POINTS):
+        if entry_point.name == examined.name:
+            found["backend"] = _of_sources(entry_point.module)
     simulate = settings.read().values.simulate
     if examined.candidate.simulated and simulate:  # a device may also simulate itself
         found["profile"] = _digest([profile.find(simulate).model_dump_json().encode()])

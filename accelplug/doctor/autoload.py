@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
 from accelplug.doctor.finding import Finding, Level
-from accelplug.doctor.packages import entry_points, origin, run_apart
+from accelplug.doctor.packages import entry_points, run_apart
+from accelplug.entry_points import origin
 from accelplug.specs import Host
 
 GROUP = "torch.backends"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable
-from importlib import metadata
+from importlib.metadata import EntryPoint
 
 from accelplug.doctor import autoload, backends, configuration, torch_packages
 from accelplug.doctor.finding import Finding, Level
-from accelplug.doctor.packages import origin
+from accelplug.entry_points import of_group, origin
 from accelplug.specs import Host
 
 ENTRY_POINTS = "accelplug.checks"
@@ -23,12 +23,12 @@ CORE: tuple[Callable[[Host], Iterable[Finding]], ...] = (
 def diagnose(host: Host) -> tuple[Finding, ...]:
     """All findings on this host. Another package's check that fails is a finding itself."""
     found = [finding for check in CORE for finding in check(host)]
-    for entry_point in sorted(metadata.entry_points(group=ENTRY_POINTS), key=lambda e: e.name):
+    for entry_point in of_group(ENTRY_POINTS):
         found += _of_package(entry_point, host)
     return tuple(found)
 
 
-def _of_package(entry_point: metadata.EntryPoint, host: Host) -> list[Finding]:
+def _of_package(entry_point: EntryPoint, host: Host) -> list[Finding]:
     try:
         return [*entry_point.load()(host)]
     except (Exception, SystemExit) as error:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from importlib import metadata
 
+from accelplug.interpreters import ended
 from accelplug.specs import Host
 
 SECONDS = 120
@@ -23,11 +24,6 @@ def entry_points(host: Host, group: str) -> list[metadata.EntryPoint]:
             distributions.setdefault(name.lower().replace("_", "-"), distribution)
     found = [e for d in distributions.values() for e in d.entry_points if e.group == group]
     return sorted(found, key=lambda e: (e.name, e.value))
-
-
-def origin(entry_point: metadata.EntryPoint) -> str:
-    """The distribution and version that an entry point came with: ``"acme-torch 1.2"``."""
-    return f"{entry_point.dist.name} {entry_point.dist.version}" if entry_point.dist else entry_point.value
 
 
 def run_apart(host: Host, code: str, environ: Mapping[str, str]) -> tuple[str, str]:
@@ -51,4 +47,4 @@ def run_apart(host: Host, code: str, environ: Mapping[str, str]) -> tuple[str, s
         return "", f"it did not end within {SECONDS} s"
     if done.returncode == 0 and done.stdout.endswith("finished\n"):
         return done.stdout.removesuffix("finished\n").strip(), ""
-    return done.stdout, done.stderr.strip() or f"the process ended with code {done.returncode} and said nothing"
+    return done.stdout, done.stderr.strip() or f"{ended(done.returncode)} and said nothing"

@@ -8,9 +8,9 @@ import os
 import re
 import subprocess
 import sys
-from importlib import metadata
 from importlib.util import find_spec
 
+from accelplug.entry_points import of_group
 from accelplug.errors import AccelplugError
 from accelplug.specs.device import ENTRY_POINTS
 
@@ -37,7 +37,7 @@ def complaint(name: str) -> str:
         return f"a name has lower-case letters, digits and _, and begins with a letter, such as {near!r}"
     if keyword.iskeyword(name):
         return f"Python has it as a keyword; such as '{name}_device'"
-    installed = sorted({entry_point.name for entry_point in metadata.entry_points(group=ENTRY_POINTS)})
+    installed = [entry_point.name for entry_point in of_group(ENTRY_POINTS)]
     if name in installed:
         return f"an installed backend has it; any other will do than {', '.join(installed)}"
     if name in TAKEN:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
 
+from accelplug.entry_points import of_group
 from accelplug.specs.device import ENTRY_POINTS
 
 FILE = "profile.toml"
@@ -17,12 +17,9 @@ def profiles() -> dict[str, Path]:
     >>> profiles()
     {'neuron': PosixPath('…/accelplug_neuron/profile.toml'), 'spyre': PosixPath('…/accelplug_spyre/profile.toml')}
     """
-    found = {
-        entry_point.name: file
-        for entry_point in metadata.entry_points(group=ENTRY_POINTS)
-        for file in _in_package(entry_point.module)
+    return {
+        entry_point.name: file for entry_point in of_group(ENTRY_POINTS) for file in _in_package(entry_point.module)
     }
-    return dict(sorted(found.items()))
 
 
 def _in_package(module: str) -> list[Path]:

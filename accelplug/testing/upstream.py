@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from accelplug.entry_points import of_group, origin
 from accelplug.errors import BadInputError, did_you_mean
 
 GROUP = "accelplug.upstream_tests"
@@ -39,11 +39,14 @@ class Upstream:
 
 def find(name: str) -> Upstream:
     """The project of that name. Raises BadInputError where no installed package brings one."""
-    found = {point.name: point for point in entry_points(group=GROUP)}
+    found = {entry_point.name: entry_point for entry_point in of_group(GROUP)}
     if name not in found:
         known = ", ".join(sorted(found)) or "none is installed"
         raise BadInputError(f"--accelplug-upstream {name}: no such project{did_you_mean(name, found)}; known: {known}")
     made = found[name].load()()
     if not isinstance(made, Upstream):
-        raise BadInputError(f"entry point {name} of {GROUP} returned {made!r}, not an accelplug.testing.Upstream")
+        raise BadInputError(
+            f"entry point {name} of {GROUP} ({origin(found[name])}) returned {made!r}, which is no "
+            "accelplug.testing.Upstream"
+        )
     return made

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 
 from accelplug.doctor import Finding, Level
-from accelplug.doctor.packages import entry_points, origin
+from accelplug.doctor.packages import entry_points
+from accelplug.entry_points import origin
 from accelplug.specs import Host
 from accelplug_vllm import allow_list
 from accelplug_vllm.arbitration import PLATFORMS
