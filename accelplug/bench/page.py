@@ -54,12 +54,12 @@ def _device(device: DeviceBench) -> dict[str, Any]:
     return {
         "name": device.device,
         "label": charts.label(device),
-        "title": device.title,
         "backend": device.backend,
         "copies": f"{roofline.bytes_per_second / 1e9:,.1f} GB/s" if roofline else units.UNKNOWN,
         "multiplies": f"{roofline.flops_per_second / 1e12:,.3f} Tflop/s" if roofline else units.UNKNOWN,
         "calls": units.duration(round(roofline.call_seconds * 1e9)) if roofline else units.UNKNOWN,
         "serving": f"{served.tokens_per_second:,.0f} tokens/s" if served and not served.error else "",
+        "served_by": served.by if served else "",
         "serving_error": served.error if served else "",
         "advice": [{**vars(each), "gain": f"{each.gain:.0%}"} for each in analysis.advice(device)],
     }

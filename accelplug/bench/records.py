@@ -77,8 +77,12 @@ class Measured(Record):
 
 
 class Serving(Record):
-    """The model, served: tokens a second over all requests, prompts and answers together, or why not."""
+    """The model, served: tokens a second over all requests, prompts and answers together, or why not.
 
+    ``by`` is who served it: the name of its entry point and the package, ``vllm (accelplug 0.1.0)``.
+    """
+
+    by: str = ""
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0

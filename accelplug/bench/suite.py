@@ -14,7 +14,7 @@ from accelplug.bench import models
 from accelplug.bench.kept import Kept
 from accelplug.bench.processes import Worker
 from accelplug.bench.records import Bench, Measured, Roofline, Setup
-from accelplug.bench.serving import served
+from accelplug.bench.serving import served, server
 from accelplug.bench.task import Request, Task
 from accelplug.conformance.subject import Subject, subject
 from accelplug.errors import AccelplugError, BadInputError
@@ -58,8 +58,9 @@ def run(
     fresh
         Begins anew, whatever is in ``file``.
 
-    Nothing is made live in this process. Raises BadInputError for what was asked for, and where ``file`` has a run of
-    something else; AccelplugError where a device is not usable, or can't be made live.
+    Nothing is made live in this process. Raises BadInputError for what was asked for, where ``file`` has a run of
+    something else, and where several packages offer to serve the checkpoint; AccelplugError where a device is not
+    usable, or can't be made live.
     """
     examined = [_usable(name) for name in devices or _usable_here()]
     setup = Setup(
@@ -75,11 +76,12 @@ def run(
     kept = Kept(file, setup, [each.candidate for each in examined], fresh)
     to_serve = examined if serve and not quick and not only and models.is_checkpoint(model) else []
     to_serve = [each for each in to_serve if kept.bench[each.name].serving is None]
+    by = server() if to_serve else None
     if not kept.bench.complete or to_serve:
         _measure(kept, progress, len(to_serve))
         for number, each in enumerate(to_serve):
             progress(f"{each.name}: serving", number, len(to_serve))
-            kept.change(each.name, serving=served(each.name, model, setup.model, setup.dtype))
+            kept.change(each.name, serving=served(by, each.name, model, setup.model, setup.dtype))
         kept.end()
     return kept.bench
 

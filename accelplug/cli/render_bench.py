@@ -43,7 +43,8 @@ def _limits(device: DeviceBench) -> Text:
     if device.serving is not None:
         served = device.serving
         text = f"can't serve: {served.error}" if served.error else f"serves {served.tokens_per_second:,.0f} tokens/s"
-        said.append(f", {text}", style="not bold red" if served.error else "not bold")
+        by = f", by {served.by}" if served.by else ""
+        said.append(f", {text}{by}", style="not bold red" if served.error else "not bold")
     return said
 
 
