@@ -9,8 +9,8 @@ from typing import Any
 
 from accelplug.bench.records import Bench, DeviceBench, Measured, Setup
 from accelplug.errors import BadInputError
+from accelplug.files import write_whole
 from accelplug.specs import Candidate
-from accelplug.specs.fallback_report import write
 
 
 class Kept:
@@ -46,7 +46,7 @@ class Kept:
         self._write()
 
     def _write(self) -> None:
-        write(self._file, self.bench.model_dump_json(indent=1) + "\n")
+        write_whole(self._file, self.bench.model_dump_json(indent=1) + "\n")
 
     def _require(self, setup: Setup) -> None:
         different = [name for name in Setup.model_fields if getattr(setup, name) != getattr(self.bench.setup, name)]

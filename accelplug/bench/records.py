@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from accelplug import files
 from accelplug.errors import BadInputError
 from accelplug.specs import RanOn, Record
 
@@ -145,13 +146,8 @@ class Bench(Record):
     @classmethod
     def load(cls, file: Path) -> Bench:
         """The run in a file. Raises BadInputError with the path and what is wrong."""
+        text = files.read_text(file)
         try:
-            return cls.model_validate_json(file.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInputError(f"{file} can't be read: {getattr(error, 'strerror', None) or error}") from None
+            return cls.model_validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
-            raise BadInputError(
-                f"{file} is not a run of `accelplug bench`: {f'{place}: ' if place else ''}{first['msg']}"
-            ) from None
+            raise BadInputError(f"{file} is not a run of `accelplug bench`: {files.complaint(error)}") from None

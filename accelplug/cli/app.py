@@ -17,7 +17,7 @@ from accelplug.cli.bench import bench
 from accelplug.cli.conform import conform
 from accelplug.cli.extensions import Commands
 from accelplug.cli.new import new
-from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.options import ASKED_BY, DeviceOption, JsonOption
 from accelplug.cli.ray_resources import ray_resources
 from accelplug.cli.report import report
 from accelplug.cli.said import warnings_kept_back, warnings_said
@@ -25,8 +25,6 @@ from accelplug.cli.top import top
 from accelplug.cli.trace import trace
 from accelplug.errors import BadInputError, DeviceUnusableError
 from accelplug.specs import Host, Selection
-
-ASKED_BY = "--device"
 
 app = typer.Typer(
     name="accelplug",

@@ -8,22 +8,15 @@ from typing import Annotated
 import typer
 
 from accelplug.bench.models import PUBLISHED
-from accelplug.cli.conform import complete_name
-from accelplug.cli.options import JsonOption
+from accelplug.cli.files import require_folders
+from accelplug.cli.options import JsonOption, complete_backends
 from accelplug.cli.progress import Progress
 from accelplug.cli.render import console
 from accelplug.cli.said import warnings_said
-from accelplug.errors import BadInputError
+from accelplug.files import write_whole
 from accelplug.settings import split_names
 
 DEFAULT = Path("bench.json")
-
-
-def complete_names(incomplete: str) -> list[str]:
-    """Backends for what is being typed, also after a comma."""
-    before, comma, last = incomplete.rpartition(",")
-    given = before.split(",")
-    return [before + comma + name for name in complete_name(last) if name not in given]
 
 
 def complete_model(incomplete: str) -> list[str]:
@@ -37,7 +30,7 @@ def bench(
         typer.Option(
             help="The backends to measure; without: every one that is usable here.",
             metavar="NAME[,NAME…]",
-            autocompletion=complete_names,
+            autocompletion=complete_backends,
             show_default=False,
         ),
     ] = "",
@@ -98,9 +91,7 @@ def bench(
     from accelplug.bench.records import Bench
     from accelplug.cli import render_bench as render
 
-    for option, file in (("--output", output), ("--html", html)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise BadInputError(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
+    require_folders(output=output, html=html)
     before = Bench.load(against) if against is not None else None
     if html is not None:
         from accelplug.bench.page import require_packages
@@ -122,7 +113,7 @@ def bench(
     if html is not None:
         from accelplug.bench.page import page
 
-        html.write_text(page(found), encoding="utf-8")
+        write_whole(html, page(found))
     if as_json:
         typer.echo((comparison or found).model_dump_json(indent=2))
     else:

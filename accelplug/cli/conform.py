@@ -10,7 +10,8 @@ import typer
 
 from accelplug import conformance
 from accelplug.cli import render_conformance as render
-from accelplug.cli.options import JsonOption, complete_device
+from accelplug.cli.files import require_folders
+from accelplug.cli.options import JsonOption, complete_backend
 from accelplug.cli.progress import Progress
 from accelplug.cli.render import console
 from accelplug.cli.render_comparison import comparison
@@ -18,13 +19,9 @@ from accelplug.cli.said import warnings_said
 from accelplug.cli.signals import ended_in_order
 from accelplug.conformance import ConformanceReport, badge, catalogue, changes, files, levels
 from accelplug.errors import BadInputError
+from accelplug.files import write_whole
 
 BADGES = {".svg": badge.svg, ".json": badge.endpoint}
-
-
-def complete_name(incomplete: str) -> list[str]:
-    """Backends for what is being typed; no backend is imported."""
-    return [name for name in complete_device(incomplete) if name != "auto" and "," not in name]
 
 
 def complete_area(incomplete: str) -> list[str]:
@@ -39,7 +36,8 @@ def complete_level(incomplete: str) -> list[str]:
 
 def conform(
     name: Annotated[
-        str | None, typer.Argument(help="The backend: cpu, neuron, …", autocompletion=complete_name, show_default=False)
+        str | None,
+        typer.Argument(help="The backend: cpu, neuron, …", autocompletion=complete_backend, show_default=False),
     ] = None,
     area: Annotated[
         list[str] | None,
@@ -109,9 +107,9 @@ def conform(
             raise BadInputError("which backend? give its name, or --from with a report, or --compare with two")
         report = _examine(name, area or [], level or "", only or [], quick, keep)
     if html is not None:
-        html.write_text(_page(report), encoding="utf-8")
+        write_whole(html, _page(report))
     if badge is not None:
-        badge.write_text(BADGES[badge.suffix](report), encoding="utf-8")
+        write_whole(badge, BADGES[badge.suffix](report))
     if as_json:
         typer.echo(report.model_dump_json(indent=2))
     else:
@@ -164,9 +162,7 @@ def _check_writable(html: Path | None, badge: Path | None, keep: Path | None) ->
         raise BadInputError("--html needs the package jinja2: pip install 'accelplug[conform]'")
     if badge is not None and badge.suffix not in BADGES:
         raise BadInputError(f"--badge {badge}: a badge is a file ending in {' or '.join(BADGES)}")
-    for option, file in (("--html", html), ("--badge", badge), ("--keep", keep)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise BadInputError(f"{option} {file}: there is no folder {file.absolute().parent}")
+    require_folders(html=html, badge=badge, keep=keep)
 
 
 def _page(report: ConformanceReport) -> str:

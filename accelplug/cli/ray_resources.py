@@ -11,7 +11,7 @@ from pydantic import Field
 
 from accelplug import settings
 from accelplug.api import devices as look
-from accelplug.cli.options import DeviceOption, JsonOption
+from accelplug.cli.options import ASKED_BY, DeviceOption, JsonOption
 from accelplug.cli.said import warnings_said
 from accelplug.errors import AccelplugError
 from accelplug.plugins import discover
@@ -45,7 +45,7 @@ def ray_resources(device: DeviceOption = None, as_json: JsonOption = False) -> N
         eval ray start --head $(accelplug ray-resources --device neuron)
     """
     with warnings_said():
-        selection = look(device, asked_by="--device")
+        selection = look(device, asked_by=ASKED_BY)
     found = counted(require(selection))
     typer.echo(found.model_dump_json(indent=2) if as_json else found.ray_start)
 

@@ -1,4 +1,4 @@
-"""A conformance report on a terminal, and the progress of making one."""
+"""A conformance report on a terminal."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from accelplug.cli.files import require_folders
 from accelplug.cli.options import JsonOption
 from accelplug.specs import FallbackReport
 
@@ -35,6 +36,7 @@ def report(
 
         accelplug report run.json --json
     """
+    require_folders(html=html)
     saved = FallbackReport.load(file)
     if html is not None:
         saved.html(html)

@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Iterator
 
+from accelplug.notices import log
+
 
 @contextlib.contextmanager
 def warnings_said() -> Iterator[None]:
@@ -26,7 +28,6 @@ def warnings_kept_back() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _handled(handler: logging.Handler) -> Iterator[None]:
-    log = logging.getLogger("accelplug")
     propagate, log.propagate = log.propagate, False
     log.addHandler(handler)
     try:

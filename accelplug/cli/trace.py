@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from accelplug.cli import render_trace as render
+from accelplug.cli.files import require_folders
 from accelplug.cli.options import DeviceOption, JsonOption
 from accelplug.cli.render import console
 from accelplug.cli.said import warnings_said
@@ -60,9 +61,7 @@ def trace(
 
         ACCELPLUG_SIMULATE=spyre accelplug trace --html run.html run.py
     """
-    for option, file in (("--output", output), ("--html", html)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise BadInputError(f"{option} {file}: there is no folder {file.absolute().parent}; make it first")
+    require_folders(output=output, html=html)
     if (url is None) == (not script):
         raise BadInputError(
             "give a Python script, or --url of a running server: `accelplug trace run.py`, or "

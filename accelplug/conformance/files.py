@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -11,21 +10,22 @@ from pydantic import ValidationError
 
 from accelplug.conformance.records import AreaReport, ConformanceReport
 from accelplug.errors import BadInputError
+from accelplug.files import complaint, read_text, write_whole
 
 
 def read(path: Path) -> ConformanceReport:
     """A report that ``--json`` or ``--keep`` has written. Raises BadInputError with what is wrong in the file."""
+    text = read_text(path)
     try:
-        return ConformanceReport.model_validate(_without_computed(json.loads(path.read_text(encoding="utf-8"))))
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{path} is no report of accelplug conform: {_said(error)}") from None
+        return ConformanceReport.model_validate(_without_computed(json.loads(text)))
+    except ValueError as error:
+        said = complaint(error) if isinstance(error, ValidationError) else str(error)
+        raise BadInputError(f"{path} is no report of accelplug conform: {said}") from None
 
 
 def write(path: Path, report: ConformanceReport) -> None:
     """Whoever reads the file meanwhile sees the report before, or this one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(report.model_dump_json(indent=2) + "\n", encoding="utf-8")
-    beside.replace(path)
+    write_whole(path, report.model_dump_json(indent=2) + "\n")
 
 
 def schema() -> str:
@@ -48,14 +48,6 @@ def _without_computed(found: Any) -> Any:
             for area in areas
         ]
     return report
-
-
-def _said(error: OSError | ValueError) -> str:
-    if isinstance(error, ValidationError):
-        (first, *more) = error.errors()
-        where = ".".join(map(str, first["loc"])) or "the whole"
-        return f"{where}: {first['msg']}" + (f" (and {len(more)} more)" if more else "")
-    return str(getattr(error, "strerror", None) or error)
 
 
 if __name__ == "__main__":

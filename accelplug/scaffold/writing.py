@@ -9,6 +9,7 @@ from pathlib import Path
 
 import accelplug
 from accelplug.errors import BadInputError
+from accelplug.files import require_folder
 from accelplug.scaffold.answers import Answers
 from accelplug.specs.record import Record
 
@@ -56,8 +57,7 @@ def check_free(directory: Path) -> None:
     """Raises BadInputError where something is at ``directory``, or there is no folder to make it in."""
     if os.path.lexists(directory):
         raise BadInputError(f"{directory} is there already; remove it, or give --directory")
-    if not directory.absolute().parent.is_dir():
-        raise BadInputError(f"{directory}: there is no folder {directory.absolute().parent}; make it first")
+    require_folder(directory, str(directory))
 
 
 def _templates(answers: Answers) -> dict[str, str]:

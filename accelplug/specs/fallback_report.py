@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
+from accelplug import files
 from accelplug.errors import BadInputError
 from accelplug.specs.fallback import StepTransfers, Transfers
 from accelplug.specs.kernel import KernelCount
@@ -115,23 +114,18 @@ class FallbackReport(Record):
 
     def save(self, path: str | Path) -> None:
         """Writes the report as JSON, whole or not at all. Raises BadInputError where the file can't be written."""
-        write(path, self.model_dump_json(indent=2) + "\n")
+        files.write_whole(path, self.model_dump_json(indent=2) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> FallbackReport:
         """The report that `save` has written. Raises BadInputError with the path and what is wrong."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadInputError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from None
+        text = files.read_text(path)
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(map(str, first["loc"]))
             raise BadInputError(
-                f"{path} is not a fallback report of accelplug: {f'{place}: ' if place else ''}{first['msg']}; one is "
-                "written by ACCELPLUG_REPORT=run.json, or accelplug.fallback_report().save('run.json')"
+                f"{path} is not a fallback report of accelplug: {files.complaint(error)}; one is written by "
+                "ACCELPLUG_REPORT=run.json, or accelplug.fallback_report().save('run.json')"
             ) from None
 
     def html(self, path: str | Path | None = None) -> str:
@@ -143,7 +137,7 @@ class FallbackReport(Record):
 
         made = page.made(self)
         if path is not None:
-            write(path, made)
+            files.write_whole(path, made)
         return made
 
     def __str__(self) -> str:
@@ -155,16 +149,3 @@ class FallbackReport(Record):
         from accelplug.reporting import text
 
         return text.notebook(self)
-
-
-def write(path: str | Path, text: str) -> None:
-    """Writes a file, whole or not at all. Raises BadInputError where it can't be written."""
-    path = Path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            unfinished.unlink()
-        raise BadInputError(f"{path} can't be written: {error.strerror}") from None

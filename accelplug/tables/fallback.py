@@ -14,6 +14,7 @@ from pathlib import Path
 
 from accelplug import budgets, settings
 from accelplug.errors import AccelplugError, BadInputError, did_you_mean
+from accelplug.files import require_folder
 from accelplug.notices import log
 from accelplug.specs import (
     Budget,
@@ -45,9 +46,8 @@ def begin(spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable 
         values = settings.read().values
         report = _report_path(values.report)
         if not _ledgers:
-            atexit.register(
-                _standing.close
-            )  # while modules are there; registered first, so that the report comes before
+            # At exit, while modules are there. What is registered first runs last, so the report is written before.
+            atexit.register(_standing.close)
         ledger = Ledger(spec, source, kernels)
         limits = budgets.parse(values.fallback_budget)
         _standing.enter_context(ledger.scope(values.fallback, limits, values.fallback_time == "on"))
@@ -167,8 +167,7 @@ def _report_path(template: str) -> Path | None:
     if not template:
         return None
     path = Path(template.format(pid=os.getpid())).absolute()
-    if not path.parent.is_dir():
-        raise BadInputError(f"the report can't be written to {path}: there is no folder {path.parent}; make it first")
+    require_folder(path, f"the report can't be written to {path}")
     return path
 
 

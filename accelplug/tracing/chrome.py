@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from accelplug.errors import BadInputError
+from accelplug.files import write_whole
 from accelplug.tracing.kinds import DEVICE_CATEGORIES
 
 Trace = dict[str, Any]
@@ -37,10 +38,7 @@ def read(path: Path) -> Trace:
 def write(path: Path, trace: Trace) -> None:
     """Writes it, packed where the name ends in ``.gz``. Raises BadInputError where it can't be written."""
     content = json.dumps(trace, separators=(",", ":"), ensure_ascii=False).encode()
-    try:
-        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-    except OSError as error:
-        raise BadInputError(f"{path} can't be written: {error.strerror or error}") from None
+    write_whole(path, gzip.compress(content) if path.suffix == ".gz" else content)
 
 
 def merged(traces: Mapping[str, Trace]) -> Trace:

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from accelplug.errors import AccelplugError, BadInputError
+from accelplug.errors import AccelplugError
+from accelplug.files import require_folder
 from accelplug.tracing import chrome, view
 from accelplug.tracing.summary import TraceSummary, summary
 from accelplug.tracing.timeline import Timeline, timeline
@@ -63,8 +64,8 @@ def trace(
     """
     target, page = Path(path), None if html is None else Path(html)
     for name, file in (("path", target), ("html", page)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise BadInputError(f"{name}={str(file)!r}: there is no folder {file.absolute().parent}")
+        if file is not None:
+            require_folder(file, f"{name}={str(file)!r}")
     import torch
 
     recording = Recording()

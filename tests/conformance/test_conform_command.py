@@ -75,7 +75,7 @@ def test_the_table_has_a_row_for_each_area_and_says_simulated(conform: Conform) 
         (["cpu", "--badge", "badge.png"], "a badge is a file ending in .svg or .json"),
         (["cpu", "--keep", "k.json", "--only", "mm"], "--keep keeps whole areas"),
         (["cpu", "--from", "r.json", "--quick"], "--from runs nothing, so NAME, --quick can't be given with it"),
-        (["--from", "r.json"], "r.json is no report of accelplug conform: No such file or directory"),
+        (["--from", "r.json"], "r.json can't be read: No such file or directory"),
         ([], "which backend? give its name, or --from with a report, or --compare with two"),
     ],
 )

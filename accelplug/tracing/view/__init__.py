@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from accelplug.files import write_whole
 from accelplug.reporting import units
-from accelplug.specs.fallback_report import write as write_text
 from accelplug.tracing.summary import OpTime, TraceSummary
 from accelplug.tracing.timeline import Lane, Timeline
 
@@ -19,7 +19,7 @@ COLUMNS = ("operator", "calls", "time", "bytes")
 
 def write(path: Path, timeline: Timeline, numbers: TraceSummary) -> None:
     """Writes the page. Raises BadInputError where it can't be written."""
-    write_text(path, page(timeline, numbers))
+    write_whole(path, page(timeline, numbers))
 
 
 def page(timeline: Timeline, numbers: TraceSummary) -> str:
