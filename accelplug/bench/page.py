@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from accelplug.bench import analysis, charts
 from accelplug.bench.records import Bench, DeviceBench, Measured
-from accelplug.errors import AccelplugError
 from accelplug.reporting import units
-from accelplug.reporting.templates import render
+from accelplug.reporting.templates import in_script, render, require_plots
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 
-def require_packages() -> None:
-    """Raises AccelplugError where jinja2 or plotly isn't installed."""
-    for name in ("jinja2", "plotly"):
-        if find_spec(name) is None:
-            raise AccelplugError(
-                f"a page with plots needs {name}, which is not installed: pip install 'accelplug[report]'"
-            )
-
-
 def page(bench: Bench) -> str:
     """The page. Raises AccelplugError where jinja2 or plotly isn't installed."""
-    require_packages()
+    require_plots()
     from plotly.offline import get_plotlyjs
 
     steps = list(dict.fromkeys(step for step, _ in bench.workloads))
@@ -44,7 +32,7 @@ def page(bench: Bench) -> str:
         simulated=[device.device for device in bench.devices if device.simulated],
         rows=[_row(bench, key) for key in bench.workloads],
         labels=[charts.label(device) for device in bench.devices],
-        figures=json.dumps(figures).replace("<", "\\u003c"),
+        figures=in_script(figures),
         plotly=get_plotlyjs(),
     )
 

@@ -14,6 +14,7 @@ from accelplug.cli.progress import Progress
 from accelplug.cli.render import console
 from accelplug.cli.said import warnings_said
 from accelplug.files import write_whole
+from accelplug.reporting.templates import require_plots
 from accelplug.settings import split_names
 
 DEFAULT = Path("bench.json")
@@ -94,9 +95,7 @@ def bench(
     require_folders(output=output, html=html)
     before = Bench.load(against) if against is not None else None
     if html is not None:
-        from accelplug.bench.page import require_packages
-
-        require_packages()
+        require_plots()
     with warnings_said(), Progress("starting the devices") as progress:
         found = measuring.run(
             split_names(devices),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +99,6 @@ def tree(report: FallbackReport, measure: str) -> dict[str, Any]:
         "uniformtext": {"minsize": 9, "mode": "hide"},
     }
     return {"data": [trace], "layout": layout}
-
-
-def as_json(figures: dict[str, dict[str, Any]]) -> str:
-    """For a script in the page: no ``</script>`` of an operator's ends it."""
-    return json.dumps(figures).replace("<", "\\u003c")
 
 
 def _height(number: int) -> int:

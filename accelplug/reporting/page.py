@@ -6,9 +6,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from accelplug.errors import AccelplugError
 from accelplug.reporting import charts, text, units
-from accelplug.reporting.templates import render
+from accelplug.reporting.templates import in_script, render, require_plots
 
 if TYPE_CHECKING:
     from accelplug.specs import FallbackReport
@@ -18,13 +17,9 @@ TEMPLATE = Path(__file__).with_name("page.html.j2")
 
 def made(report: FallbackReport) -> str:
     """The page. Raises AccelplugError where jinja2 or plotly isn't installed."""
-    try:
-        import jinja2  # noqa: F401
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise AccelplugError(
-            f"a page with plots needs {error.name}, which is not installed: pip install 'accelplug[report]'"
-        ) from None
+    require_plots()
+    from plotly.offline import get_plotlyjs
+
     measures = charts.measured(report)
     figures = {
         measure: {"bars": charts.bars(report, measure), "tree": charts.tree(report, measure)} for measure in measures
@@ -36,7 +31,7 @@ def made(report: FallbackReport) -> str:
         facts=text.facts(report),
         cards=_cards(report),
         measures=measures,
-        figures=charts.as_json(figures),
+        figures=in_script(figures),
         plotly=get_plotlyjs() if measures else "",
         rows=[_row(row) for row in report.rows],
     )

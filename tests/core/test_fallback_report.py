@@ -164,6 +164,6 @@ def test_the_plots_show_each_operator_eager_and_compiled(tmp_path: Path) -> None
 
 
 def test_a_page_without_plotly_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    monkeypatch.setitem(sys.modules, "plotly", None)
     with pytest.raises(AccelplugError, match=r"plotly.* not installed: pip install 'accelplug\[report\]'"):
         REPORT.html()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from html import escape
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from accelplug.files import write_whole
 from accelplug.reporting import units
+from accelplug.reporting.templates import in_script
 from accelplug.tracing.summary import OpTime, TraceSummary
 from accelplug.tracing.timeline import Lane, Timeline
 
@@ -30,7 +30,7 @@ def page(timeline: Timeline, numbers: TraceSummary) -> str:
         "facts": "".join(f"<li>{escape(fact)}</li>" for fact in _facts(numbers)),
         "tables": _table("Fell back to the CPU", numbers.fallbacks) + _table("Most time on devices", numbers.slowest),
         "script": _text("drawing.js") + _text("using.js"),
-        "data": json.dumps(_data(timeline), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
+        "data": in_script(_data(timeline)),
     }.items():
         before, mark, after = filled.partition(f"<!-- {name} -->")
         assert mark, f"page.html has a place for {name}"
