@@ -16,7 +16,8 @@ from made_up_reports import area, check, report
 from typer.testing import CliRunner
 
 from accelplug.cli.app import app
-from accelplug.cli.conform import complete_area, complete_level, complete_name
+from accelplug.cli.conform import complete_area, complete_level
+from accelplug.cli.options import complete_backend
 from accelplug.conformance import Check, ConformanceReport, Outcome, files
 from accelplug.conformance.page import page
 from accelplug.conformance.summary import headline, level_line, ops_line
@@ -96,8 +97,8 @@ def test_a_device_that_can_not_be_used_exits_1_with_its_verdict(conform: Conform
 
 
 def test_completion_knows_backends_and_areas() -> None:
-    assert complete_name("neu") == ["neuron"]
-    assert "auto" not in complete_name("")
+    assert complete_backend("neu") == ["neuron"]
+    assert "auto" not in complete_backend("")
     assert complete_area("re") == ["registration"]
     assert complete_level("co") == ["computes", "compiles"]
 
