@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
 
+from accelplug import alignment
 from accelplug.errors import BadInputError, ShapeRefusedError
 
 
@@ -85,7 +86,7 @@ class Ladder:
         """Each size rounded up to a multiple of ``multiple``; sizes that become equal become one."""
         if multiple < 1:
             raise BadInputError(f"buckets that are multiples of {multiple}; a multiple is a whole number from 1")
-        return Ladder(tuple(sorted({-(-size // multiple) * multiple for size in self.sizes})))
+        return Ladder(tuple(sorted({alignment.up_to(size, multiple) for size in self.sizes})))
 
     def __str__(self) -> str:
         return ",".join(map(str, self.sizes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import accumulate, pairwise
 
+from accelplug.alignment import up_to
 from accelplug.buckets.costs import AffineCost, Cost, costs
 from accelplug.buckets.ladder import Ladder
 from accelplug.errors import BadInputError
@@ -57,10 +58,10 @@ def _candidates(lengths: Mapping[int, float], multiple: int, largest: int | None
     for length, often in lengths.items():
         if length < 1 or often < 0:
             raise BadInputError(f"length {length} comes {often} times; lengths are from 1, and come 0 times or more")
-        size = -(-length // multiple) * multiple
+        size = up_to(length, multiple)
         weights[size] = weights.get(size, 0.0) + often
     if largest is not None:
-        size = -(-largest // multiple) * multiple
+        size = up_to(largest, multiple)
         if weights and max(weights) > size:
             raise BadInputError(f"length {max(lengths)} is above the largest bucket, {size}")
         weights.setdefault(size, 0.0)

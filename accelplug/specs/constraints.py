@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from accelplug.alignment import up_to
 from accelplug.specs.record import Record
 
 Multiple = Annotated[int, Field(ge=1)]
@@ -66,7 +67,7 @@ class Constraints(Record):
         A tensor without dimensions stays without. Raises ValueError as `unit` does.
         """
         unit = self.unit(dtype)
-        return (*shape[:-1], -(-shape[-1] // unit) * unit) if shape else ()
+        return (*shape[:-1], up_to(shape[-1], unit)) if shape else ()
 
 
 def _bytes(dtype: str) -> int:
