@@ -10,7 +10,7 @@ from accelplug.activation import Device
 from accelplug.errors import BadInputError, did_you_mean
 from accelplug.plugins import Backend, ask, discover
 from accelplug.probing import probe
-from accelplug.specs import Candidate, Capabilities, Constraints, DeviceSpec, Host, Probe
+from accelplug.specs import Candidate, Capabilities, Constraints, DeviceSpec, Host
 from accelplug.specs.capabilities import Feature
 
 
@@ -40,11 +40,11 @@ class Subject:
 
     @functools.cached_property
     def constraints(self) -> Constraints:
-        return ask(self.backend, "accelplug_constraints", Constraints, probe=self._probe) or Constraints()
+        return ask(self.backend, "accelplug_constraints", Constraints, probe=self.candidate.probe) or Constraints()
 
     @functools.cached_property
     def capabilities(self) -> Capabilities:
-        return ask(self.backend, "accelplug_capabilities", Capabilities, probe=self._probe) or Capabilities()
+        return ask(self.backend, "accelplug_capabilities", Capabilities, probe=self.candidate.probe) or Capabilities()
 
     @property
     def exclusive(self) -> bool:
@@ -58,10 +58,6 @@ class Subject:
     def live(self) -> Device:
         """Makes the device live in this process."""
         return api.select(self.name)
-
-    @property
-    def _probe(self) -> Probe:
-        return Probe(**self.candidate.model_dump(include={*Probe.model_fields}))
 
 
 def subject(name: str, quick: bool = False) -> Subject:

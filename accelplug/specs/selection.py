@@ -8,7 +8,7 @@ from pydantic import Field
 
 from accelplug import show
 from accelplug.specs.device import RanOn
-from accelplug.specs.probe import Verdict
+from accelplug.specs.probe import Probe, Verdict
 from accelplug.specs.record import Record
 
 
@@ -34,6 +34,11 @@ class Candidate(Record):
     @property
     def usable(self) -> bool:
         return self.verdict is Verdict.usable
+
+    @property
+    def probe(self) -> Probe:
+        """What the backend's probe said, as hooks are given it."""
+        return Probe(**{name: getattr(self, name) for name in Probe.model_fields})
 
 
 class Selection(Record):

@@ -7,7 +7,7 @@ import threading
 
 from accelplug import probing, settings
 from accelplug.plugins import Backend, ask
-from accelplug.specs import CompilerSpec, Constraints, Decompositions, Host, Probe, StandIn
+from accelplug.specs import CompilerSpec, Constraints, Decompositions, Host, StandIn
 from accelplug.tables import scope
 from accelplug.tables.decompositions import Table, build
 from accelplug.tables.kernels import KernelTable
@@ -37,8 +37,7 @@ class DeviceTables:
         """What the device asks of tensors. Runs its probe, at the first call."""
         if not self._backend.has("accelplug_constraints"):
             return Constraints()
-        candidate = probing.probe(self._backend, settings.read().values, Host())
-        found = Probe(**candidate.model_dump(include=set(Probe.model_fields)))
+        found = probing.probe(self._backend, settings.read().values, Host()).probe
         return ask(self._backend, "accelplug_constraints", Constraints, probe=found) or Constraints()
 
     def decompositions(self, fallback_random: bool | None = None) -> Table:
