@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Mapping, Sequence
-from importlib import metadata
 
 from accelplug.errors import BadInputError, did_you_mean
 from accelplug.specs import Budget, DeviceSpec, FallbackRow, FallbackSource, OpCount
 
 NO_KERNEL = "no kernel on the device"
-
 
 Why = Callable[[str], str]
 """Operator to why no kernel of the device's took its calls; "" where it has none."""
@@ -64,14 +62,6 @@ def notes(spec: DeviceSpec, source: FallbackSource | None, counts: Sequence[OpCo
     if spec.stand_in is not None:
         said.append("simulated: what counts as native is the profile's list; nothing of this has run on hardware")
     return tuple(said)
-
-
-def torch_version() -> str:
-    """The installed torch's, without importing it."""
-    try:
-        return metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        return ""
 
 
 def require_operators(budget: Budget) -> None:

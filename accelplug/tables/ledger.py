@@ -17,7 +17,7 @@ import accelplug
 from accelplug import call_site
 from accelplug.errors import BadInputError, FallbackRefusedError
 from accelplug.notices import log
-from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, KernelCount
+from accelplug.specs import Budget, DeviceSpec, FallbackReport, FallbackSource, Host, KernelCount
 from accelplug.tables import fallback_rows
 from accelplug.tables.steps import Steps
 
@@ -83,7 +83,7 @@ class Ledger:
                 torch_type=self.spec.torch_type,
                 simulated=self.spec.stand_in is not None,
                 counted=source is not None,
-                torch_version=fallback_rows.torch_version(),
+                torch_version=Host().version("torch") or "",
                 accelplug_version=accelplug.__version__,
                 policy=self.policy,
                 budgets=tuple(map(str, self._budgets)),
