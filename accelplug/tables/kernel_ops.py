@@ -35,8 +35,8 @@ class KernelOp:
     """A kernel on one device.
 
     ``target`` is the operator it stands for, ``clauses`` are what it asks of calls, ``op`` is its own operator once
-    `define` was called, ``number`` its number in C++ (None where it can't run eagerly), ``unavailable`` why it isn't
-    there ("" where it is).
+    `define` was called, ``refuses_name`` the operator that asks the record's own function ("" without one), ``number``
+    its number in C++ (None where it can't run eagerly), ``unavailable`` why it isn't there ("" where it is).
     """
 
     def __init__(self, kernel: Kernel, device: str, device_type: str, stand_in: StandIn | None) -> None:
@@ -58,6 +58,7 @@ class KernelOp:
         self._function: Callable[..., Any] | None = None
         self._lock = threading.Lock()
         self.name, self.overload = f"{NAMESPACE}::{device}__{kernel.provider}__{kernel.name}", _overload(kernel.op)
+        self.refuses_name = f"{self.name}{REFUSES}" if kernel.refuses is not None else ""
         self.op: Any = None
 
     def define(self) -> None:
@@ -188,10 +189,10 @@ def _define(made: KernelOp) -> None:
     _library.impl(qualified, made.run_fake, "Meta")
     if made.on_host is not None:
         _library.impl(qualified, made.run_reference, "CPU")
-    if made.kernel.refuses is not None:
-        taken = arguments[: arguments.rindex("->")]
-        _library.define(f"{bare}{REFUSES}.{made.overload}{taken}-> bool")
-        _library.impl(f"{bare}{REFUSES}.{made.overload}", made.refuses, made.key)
+    if made.refuses_name:
+        asking = f"{made.refuses_name.partition('::')[2]}.{made.overload}"
+        _library.define(f"{asking}{arguments[: arguments.rindex('->')]}-> bool")
+        _library.impl(asking, made.refuses, made.key)
 
 
 def forget() -> None:

@@ -60,9 +60,10 @@ class KernelTable:
             key = operators.dispatch_key(self.device_type)
             for name, kernels in self.by_op.items():
                 for each in kernels:
-                    refuses = f"{each.name}__refuses" if each.kernel.refuses else ""
                     each.when_unavailable = self._set_all_orders
-                    each.number = ops.add_kernel(each.name, each.overload, refuses, *predicate.encoded(each.clauses))
+                    each.number = ops.add_kernel(
+                        each.name, each.overload, each.refuses_name, *predicate.encoded(each.clauses)
+                    )
                 op, _, overload = name.partition(".")
                 self._tables[name] = ops.take_over(op, overload, key)
         scope.follow(self._set_orders)
