@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from accelplug import call_site
 from accelplug.errors import CompileRefusedError
 from accelplug.sim.profile import Profile
 
@@ -19,13 +20,8 @@ def refuse_what_no_tensor_holds(graph: torch.fx.GraphModule, profile: Profile) -
                 continue
             dtype = str(value.dtype).removeprefix("torch.")
             if not profile.holds(dtype):
+                site = call_site.in_trace(node.stack_trace or "")
                 raise CompileRefusedError(
                     f"{profile.torch_type} (simulated) has no {dtype}, and the graph makes such a tensor with "
-                    f"{node.target}{_origin(node)}. It has {', '.join(profile.dtypes)}"
+                    f"{node.target}{f' at {site}' if site else ''}. It has {', '.join(profile.dtypes)}"
                 )
-
-
-def _origin(node: torch.fx.Node) -> str:
-    """The last line of the model's code that Dynamo has kept for the node: " at model.py:12"."""
-    frames = [line.strip() for line in (node.stack_trace or "").splitlines() if line.strip().startswith("File ")]
-    return f" ({frames[-1]})" if frames else ""
