@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from accelplug import settings
 from accelplug.errors import BadInputError
-from accelplug.plugins import discover
+from accelplug.plugins import device_spec
 from accelplug.selection import AUTO, choose, require
 from accelplug.specs import Explanation, Selection
 
@@ -69,5 +69,5 @@ def select(*names: str, index: int | None = None) -> Device:
             f"index {index} of {chosen.name}: it has {chosen.count} usable devices, 0 to {chosen.count - 1}"
         )
     values = settings.read().values
-    (spec,) = [b.spec for b in discover(values.backends, values.simulate) if b.name == chosen.name and b.spec]
+    spec = device_spec(chosen.name, values.backends, values.simulate)
     return activate(spec, selection, index)

@@ -84,6 +84,12 @@ def running(name: str) -> Iterator[None]:
         _running.reset(token)
 
 
+def device_spec(name: str, allow: str = "", simulate: str = "") -> DeviceSpec:
+    """The device of a backend that has loaded, by its name; ``allow`` and ``simulate`` as `discover` has them."""
+    (spec,) = [backend.spec for backend in discover(allow, simulate) if backend.name == name and backend.spec]
+    return spec
+
+
 @functools.cache
 def discover(allow: str = "", simulate: str = "") -> tuple[Backend, ...]:
     """All backends, by name. ``allow`` is the allow-list: what isn't on it is listed but never imported.

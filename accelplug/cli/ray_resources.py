@@ -14,7 +14,7 @@ from accelplug.api import devices as look
 from accelplug.cli.options import ASKED_BY, DeviceOption, JsonOption
 from accelplug.cli.said import warnings_said
 from accelplug.errors import AccelplugError
-from accelplug.plugins import discover
+from accelplug.plugins import device_spec
 from accelplug.selection import require
 from accelplug.specs import Candidate, Record
 
@@ -53,7 +53,7 @@ def ray_resources(device: DeviceOption = None, as_json: JsonOption = False) -> N
 def counted(candidate: Candidate) -> RayResources:
     """How Ray counts a usable device. Raises AccelplugError where its backend names no resource."""
     values = settings.read().values
-    (spec,) = [b.spec for b in discover(values.backends, values.simulate) if b.name == candidate.name and b.spec]
+    spec = device_spec(candidate.name, values.backends, values.simulate)
     if not spec.ray_resource:
         raise AccelplugError(
             f"{spec.title} can't be counted by Ray: its backend has no name for that (DeviceSpec.ray_resource)"
