@@ -13,7 +13,7 @@ WORTH = 0.01  # of a step's time: what gains less is left out
 
 
 class Bound(str, Enum):
-    """What keeps a workload from being quicker, on a device that does it at its limits."""
+    """Which of its limits keeps a device from running a workload faster: how it moves bytes, or how it computes."""
 
     memory = "memory"
     compute = "compute"
@@ -28,7 +28,7 @@ def limit(measured: Measured, roofline: Roofline) -> float:
 
 
 def bound(measured: Measured, roofline: Roofline) -> Bound:
-    """Which of the two that is."""
+    """Which of the two takes longer."""
     computing = measured.flops / roofline.flops_per_second
     return Bound.compute if computing > measured.bytes / roofline.bytes_per_second else Bound.memory
 
@@ -46,11 +46,8 @@ def best(bench: Bench, key: tuple[str, str]) -> float | None:
 
 def step_seconds(device: DeviceBench, step: str) -> float:
     """What the operators of one step of the model take together."""
-    return sum(_together(each) for each in device.measured if each.step == step and each.kind == "operator")
-
-
-def _together(measured: Measured) -> float:
-    return measured.per_step * measured.seconds
+    operators = [each for each in device.measured if each.step == step and each.kind == "operator"]
+    return sum(each.per_step * each.seconds for each in operators)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class BucketUsage(Record):
     """What one user of buckets has done so far, such as ``prefill``.
 
-    ``hits`` is the calls by bucket (``1024``, ``64x8``), ``real`` and ``padding`` count elements, ``compiles`` all
+    ``hits`` is the calls by bucket (``1024``, ``64×8``), ``real`` and ``padding`` count elements, ``compiles`` all
     compilations and ``compiles_in_service`` those of them that came after warm-up.
     """
 

@@ -36,9 +36,8 @@ _standing = contextlib.ExitStack()  # what the settings say, for as long as the 
 def begin(spec: DeviceSpec, source: FallbackSource | None, kernels: KernelTable | None = None) -> None:
     """Begins the ledger of a device that has just been made live, under the policy and budgets of the settings.
 
-    ``kernels`` are those that it brings.
-
-    A second time it does nothing. Raises BadInputError for what the device's SDK can't do.
+    ``kernels`` are those that it brings. A second time it does nothing. Raises BadInputError for what the device's SDK
+    can't do.
     """
     with _lock:
         if spec.name in _ledgers:
