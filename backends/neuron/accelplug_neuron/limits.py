@@ -48,7 +48,6 @@ def capabilities() -> Capabilities:
             Feature.mla: f"none of the models of {VLLM_NEURON} has multi-head latent attention",
             Feature.encoder_decoder: f"none of the models of {VLLM_NEURON} has an encoder and a decoder of text",
         },
-        quantization=(
-            "modelopt",
-        ),  # FP8; MXFP4 of gpt-oss on Trainium3 is asked for in vllm-neuron's own configuration
+        # FP8. The MXFP4 of gpt-oss on Trainium3 is asked for in vllm-neuron's own configuration.
+        quantization=("modelopt",),
     )

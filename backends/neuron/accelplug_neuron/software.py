@@ -107,7 +107,7 @@ def not_native(version: str) -> str:
 
 
 def compiler_versions() -> str:
-    """What a compiled graph depends on: "neuronx-cc 2.25.1; nki 0.6.0" of those that are installed."""
+    """What a compiled graph depends on, as far as it is installed: "torch-neuronx 2.13.3; neuronx-cc 2.25.1"."""
     found = {name: _installed(name) for name in (SDK, COMPILER, NKI)}
     return "; ".join(f"{name} {version}" for name, version in found.items() if version)
 

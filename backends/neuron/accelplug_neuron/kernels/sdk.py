@@ -45,4 +45,5 @@ def _check_nki() -> None:
         )
     number = version_number(version)
     if number is None or number < FIRST_NKI:
-        raise ImportError(f"nki {version} is too old for these kernels: they need 0.6 (Neuron SDK 2.32) or later")
+        first = ".".join(map(str, FIRST_NKI))
+        raise ImportError(f"nki {version} is too old for these kernels: they need {first} (Neuron SDK 2.32) or later")
