@@ -17,7 +17,8 @@ KINDS = {"0x06a7": "PF", "0x06a8": "VF"}  # the card itself, and a part of it (S
 DRIVER = "vfio-pci"
 
 # What the Kubernetes device plugin gave this container: PCI addresses, separated by commas.
-ASSIGNED = {"PCIDEVICE_IBM_COM_AIU_PF": "PF", "PCIDEVICE_IBM_COM_AIU_VF": "VF"}
+ASSIGNED_CARDS = "PCIDEVICE_IBM_COM_AIU_PF"
+ASSIGNED = {ASSIGNED_CARDS: "PF", "PCIDEVICE_IBM_COM_AIU_VF": "VF"}
 
 
 @dataclass(frozen=True)

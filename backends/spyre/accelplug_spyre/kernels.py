@@ -6,7 +6,6 @@ There is none for products of unaligned sizes: torch-spyre pads the inner dimens
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from accelplug.specs import Kernel, Level, RanOn, TensorRule
@@ -26,7 +25,7 @@ def kernels() -> tuple[Kernel, ...]:
             provider="spyre",
             name="rms_norm",
             level=Level.compiler,
-            load=_load_rms_norm,
+            load=lambda: rms_norm,
             reference=rms_norm_reference,
             accepts={"*": TensorRule(dtypes=("float16",))},
             tolerance=TOLERANCE,
@@ -37,7 +36,7 @@ def kernels() -> tuple[Kernel, ...]:
             provider="spyre",
             name="silu_and_mul",
             level=Level.compiler,
-            load=_load_silu_and_mul,
+            load=lambda: silu_and_mul,
             reference=silu_and_mul_reference,
             accepts={"input": TensorRule(dtypes=("float16",), multiples={-1: 2 * STICK})},
             tolerance=TOLERANCE,
@@ -73,11 +72,3 @@ def silu_and_mul_reference(input: Tensor) -> Tensor:
     """In float32."""
     gate, value = input.float().chunk(2, -1)
     return (gate.sigmoid() * gate * value).to(input.dtype)
-
-
-def _load_rms_norm() -> Callable[..., Tensor]:
-    return rms_norm
-
-
-def _load_silu_and_mul() -> Callable[..., Tensor]:
-    return silu_and_mul

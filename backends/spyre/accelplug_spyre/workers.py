@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 
 from accelplug.specs import Worker
+from accelplug_spyre.hardware import ASSIGNED_CARDS
 from accelplug_spyre.software import AUTOLOAD
 from accelplug_spyre.visible import DEVICES, WORLD_SIZE
-
-ASSIGNED = "PCIDEVICE_IBM_COM_AIU_PF"
 
 
 def worker_env(worker: Worker) -> dict[str, str]:
@@ -34,12 +33,12 @@ def worker_env(worker: Worker) -> dict[str, str]:
 
 def _cards(world_size: int) -> dict[str, str]:
     """The PCI address of each rank's card, as far as it is this module's to say."""
-    addresses = [address.strip() for address in os.environ.get(ASSIGNED, "").split(",") if address.strip()]
+    addresses = [address.strip() for address in os.environ.get(ASSIGNED_CARDS, "").split(",") if address.strip()]
     if not addresses or DEVICES in os.environ:
         return {}
     if len(addresses) < world_size:
         raise ValueError(
-            f"{ASSIGNED} has {len(addresses)} cards, but there are {world_size} workers; request more cards"
+            f"{ASSIGNED_CARDS} has {len(addresses)} cards, but there are {world_size} workers; request more cards"
         )
     names = (f"AIU_WORLD_RANK_{rank}" for rank in range(world_size))
     return {name: address for name, address in zip(names, addresses, strict=False) if name not in os.environ}
