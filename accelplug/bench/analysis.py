@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from accelplug.bench.records import Bench, DeviceBench, Measured, Roofline
+from accelplug.specs.word import Word
 
 CALL_BOUND = 3.0  # a call that takes less than so many of the smallest ones is mostly the cost of calling
 ADVICE = 6  # pieces of advice for a device
 WORTH = 0.01  # of a step's time: what gains less is left out
 
 
-class Bound(str, Enum):
+class Bound(Word):
     """Which of its limits keeps a device from running a workload faster: how it moves bytes, or how it computes."""
 
     memory = "memory"
     compute = "compute"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def limit(measured: Measured, roofline: Roofline) -> float:

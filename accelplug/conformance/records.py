@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from enum import Enum
 from typing import Any
 
 from pydantic import Field, computed_field
 
 from accelplug.specs import RanOn, Record
+from accelplug.specs.word import Word
 
 
-class Outcome(str, Enum):
+class Outcome(Word):
     """How a check ended. ``failed``: the device does something else than it should; ``error``: it couldn't be seen,
     as something unexpected was raised, the process crashed, or it took too long."""
 
@@ -20,9 +20,6 @@ class Outcome(str, Enum):
     failed = "failed"
     skipped = "skipped"
     error = "error"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def wrong(self) -> bool:

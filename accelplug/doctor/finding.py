@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Field, computed_field
@@ -12,21 +11,19 @@ from pydantic.json_schema import SkipJsonSchema
 
 from accelplug.errors import AccelplugError
 from accelplug.specs import Record
+from accelplug.specs.word import Word
 
 
 class FixError(AccelplugError):
     """A fix that did not work; the message says what stands in the way."""
 
 
-class Level(str, Enum):
+class Level(Word):
     """How bad it is: ``error`` means that something a person can ask for does not work."""
 
     ok = "ok"
     warning = "warning"
     error = "error"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True)

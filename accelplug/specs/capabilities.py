@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from pydantic import Field
 
 from accelplug.specs.record import Record
+from accelplug.specs.word import Word
 
 
-class Feature(str, Enum):
+class Feature(Word):
     """What a device may be unable to do. The names are those of vLLM's features where it has them."""
 
     training = "training"
@@ -33,9 +32,6 @@ class Feature(str, Enum):
     prefix_caching = "prefix_caching"
     chunked_prefill = "chunked_prefill"
     sleep = "sleep"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Capabilities(Record):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -12,19 +11,17 @@ from accelplug.specs.host import Host
 from accelplug.specs.probe import Probe
 from accelplug.specs.record import Record
 from accelplug.specs.stand_in import StandIn
+from accelplug.specs.word import Word
 
 ENTRY_POINTS = "accelplug.backends"  # the group in which a package names the module of its backend
 
 
-class RanOn(str, Enum):
+class RanOn(Word):
     """The best that this backend's device path has been run on."""
 
     hardware = "hardware"
     simulator = "simulator"
     nothing = "nothing"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Worker(Record):

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import Enum
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from accelplug.specs.device import RanOn
 from accelplug.specs.record import Record
+from accelplug.specs.word import Word
 
 Scalar = bool | int | float | str | None
 NAMESPACE = "accelplug_kernels"  # of PyTorch's operators: each kernel is one, which graphs show and tables call
 
 
-class Level(str, Enum):
+class Level(Word):
     """How much of a kernel is left to the device's compiler.
 
     compiler
@@ -29,9 +29,6 @@ class Level(str, Enum):
     compiler = "compiler"
     tile = "tile"
     isa = "isa"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class TensorRule(Record):

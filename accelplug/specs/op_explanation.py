@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from html import escape
 
 from accelplug.specs.device import RanOn
 from accelplug.specs.kernel import Level
 from accelplug.specs.record import Record
+from accelplug.specs.word import Word
 
 
-class Outcome(str, Enum):
+class Outcome(Word):
     """What becomes of a kernel for a call.
 
     runs
@@ -30,9 +30,6 @@ class Outcome(str, Enum):
     refuses = "refuses"
     off = "off"
     unavailable = "unavailable"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class KernelOutcome(Record):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 from pydantic import Field, model_validator
 
 from accelplug.specs.record import Record
+from accelplug.specs.word import Word
 
 
-class Verdict(str, Enum):
+class Verdict(Word):
     """Whether a backend's device can be used in this process, and if not, what stands in the way."""
 
     usable = "usable"
@@ -20,9 +19,6 @@ class Verdict(str, Enum):
     hidden = "hidden"
     disabled = "disabled"
     timeout = "timeout"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 class Probe(Record):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from enum import Enum
 
 from accelplug.specs import Record
+from accelplug.specs.word import Word
 from accelplug.testing.selection import LeftOut
 
 
-class Ended(str, Enum):
+class Ended(Word):
     """How a test ended.
 
     ``relaxed`` is passed with a tolerance of `tolerances`' rule. ``xfailed`` failed as the selection says it does,
@@ -24,9 +24,6 @@ class Ended(str, Enum):
     left_out = "left_out"
     failed = "failed"
     error = "error"
-
-    def __str__(self) -> str:
-        return self.value
 
     @property
     def good(self) -> bool:

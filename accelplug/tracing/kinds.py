@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum
 from typing import Any
 
 from accelplug.buckets.marks import PREFIX as BUCKET
+from accelplug.specs.word import Word
 
 COMPILER = " (dynamo_timed)"  # what torch ends the names of its compiler's phases with
 STEPS = ("execute_", "ProfilerStep#")  # vLLM's step of the engine, and torch.profiler's own
@@ -15,7 +15,7 @@ DEVICE_CATEGORIES = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})  # Kineto'
 HOST_CATEGORIES = {"cpu_op": "op", "python_function": "python"}
 
 
-class Kind(str, Enum):
+class Kind(Word):
     """The first six are a device's, the others the host's. ``native`` is what the device ran itself, or, of a real
     device, everything that its own profiler calls a kernel."""
 
@@ -31,9 +31,6 @@ class Kind(str, Enum):
     compile = "compile"
     python = "python"
     other = "other"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 def kind(event: Mapping[str, Any]) -> Kind:
