@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from accelplug.conformance.areas.area import Area
 from accelplug.conformance.catalogue import areas
 from accelplug.conformance.records import AreaReport, ConformanceReport
 from accelplug.notices import warn_once
@@ -19,18 +18,19 @@ def reusable(kept: ConformanceReport, now: ConformanceReport) -> dict[str, AreaR
         warn_once(f"what is kept was found with another {', '.join(other)}: everything is run again")
         return {}
     known = {area.name: area for area in areas()}
-    same = {
-        area.name: area for area in kept.areas if area.name in known and _as_before(area, known[area.name], kept, now)
-    }
+    brought = {area.module.partition(".")[0] for area in known.values()} | {area.needs for area in known.values()}
+
+    def as_before(found: AreaReport) -> bool:
+        """Software that only other areas are about, or come from, may have changed."""
+        area = known.get(found.name)
+        if area is None or found.version != area.version:
+            return False
+        own = {"accelplug", area.module.partition(".")[0], area.needs}
+        matters = (kept.content.keys() | now.content.keys()) - (brought - own)
+        return all(kept.content.get(name) == now.content.get(name) for name in matters)
+
+    same = {area.name: area for area in kept.areas if as_before(area)}
     if kept.areas and not same:
         changed = [name for name in now.content if kept.content.get(name) != now.content[name]]
         warn_once(f"what is kept was found with another {', '.join(changed) or 'suite'}: everything is run again")
     return same
-
-
-def _as_before(found: AreaReport, area: Area, kept: ConformanceReport, now: ConformanceReport) -> bool:
-    """Software that only other areas are about, or come from, may have changed."""
-    elsewhere = {other.module.partition(".")[0] for other in areas()} | {other.needs for other in areas()}
-    own = {"accelplug", area.module.partition(".")[0], area.needs}
-    matters = (kept.content.keys() | now.content.keys()) - (elsewhere - own)
-    return found.version == area.version and all(kept.content.get(name) == now.content.get(name) for name in matters)
