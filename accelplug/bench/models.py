@@ -14,6 +14,8 @@ from accelplug.errors import BadInputError, did_you_mean
 
 CONFIG = "config.json"
 
+DEFAULT = "smollm2-135m"
+
 # From the config.json that each is published with.
 PUBLISHED = {
     sizes.name: sizes

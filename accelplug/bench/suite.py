@@ -31,7 +31,7 @@ Progress = Callable[[str, int, int], None]
 
 def run(
     devices: Sequence[str] = (),
-    model: str = "smollm2-135m",
+    model: str = models.DEFAULT,
     *,
     file: Path,
     dtype: str = "",

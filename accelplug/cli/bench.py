@@ -7,7 +7,9 @@ from typing import Annotated
 
 import typer
 
+from accelplug.bench import models
 from accelplug.bench.models import PUBLISHED
+from accelplug.bench.suite import DTYPES
 from accelplug.cli.files import require_folders
 from accelplug.cli.options import JsonOption, complete_backends
 from accelplug.cli.progress import Progress
@@ -41,12 +43,12 @@ def bench(
             help=f"A checkpoint's folder or OWNER/NAME, which is served too, or known sizes: {', '.join(PUBLISHED)}.",
             autocompletion=complete_model,
         ),
-    ] = "smollm2-135m",
+    ] = models.DEFAULT,
     dtype: Annotated[
         str,
         typer.Option(
-            help="bfloat16, float16 or float32; without: the first of them that every device holds.",
-            autocompletion=lambda: ["bfloat16", "float16", "float32"],
+            help=f"{', '.join(DTYPES[:-1])} or {DTYPES[-1]}; without: the first of them that every device holds.",
+            autocompletion=lambda: [*DTYPES],
             show_default=False,
         ),
     ] = "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from pydantic import ValidationError
@@ -25,6 +25,7 @@ FLAGS = {
     "alignment": "--alignment",
     "attention": "--attention",
 }
+ATTENTION: tuple[str, ...] = get_args(Answers.model_fields["attention"].annotation)
 
 
 def _asks(field: str) -> str:
@@ -33,7 +34,7 @@ def _asks(field: str) -> str:
 
 def complete_attention(incomplete: str) -> list[str]:
     """What ``--attention`` may be, for what is being typed."""
-    return [way for way in ("pytorch", "own") if way.startswith(incomplete)]
+    return [way for way in ATTENTION if way.startswith(incomplete)]
 
 
 def new(
@@ -49,7 +50,7 @@ def new(
     alignment: Annotated[int | None, typer.Option(help=_asks("alignment"), metavar="BYTES")] = None,
     attention: Annotated[
         str | None,
-        typer.Option(help=_asks("attention"), metavar="pytorch|own", autocompletion=complete_attention),
+        typer.Option(help=_asks("attention"), metavar="|".join(ATTENTION), autocompletion=complete_attention),
     ] = None,
     directory: Annotated[Path | None, typer.Option(help="Where to write it; ./NAME unless given.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing: defaults for what isn't given.")] = False,
