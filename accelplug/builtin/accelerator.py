@@ -56,17 +56,20 @@ def gpu(host: Host, nodes: list[str], opened: list[str], library: str, build: st
 
 
 def probe_rocm(host: Host) -> Probe:
+    """AMD's GPUs are opened through /dev/kfd, besides their render nodes."""
     nodes = render_nodes(host, AMD)
     variables = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
     return gpu(host, nodes, ["/dev/kfd", *nodes[:1]], "libtorch_hip.so", "ROCm", dict.fromkeys(variables, cuda_style))
 
 
 def probe_xpu(host: Host) -> Probe:
+    """Intel's GPUs are opened through their render nodes."""
     nodes = render_nodes(host, INTEL)
     return gpu(host, nodes, nodes[:1], "libtorch_xpu.so", "XPU", {"ZE_AFFINITY_MASK": level_zero_style})
 
 
 def probe_mps(host: Host) -> Probe:
+    """Every build of torch for a Mac with Apple silicon has the device."""
     evidence = (f"system: {host.system} {host.machine}",)
     if (host.system, host.machine) != ("Darwin", "arm64"):
         return Probe(verdict=Verdict.no_hardware, reason="not a Mac with Apple silicon", evidence=evidence)

@@ -7,6 +7,7 @@ from accelplug.specs import DeviceSpec, Host, Probe, RanOn, Verdict
 
 
 def probe(host: Host) -> Probe:
+    """Usable wherever torch is installed."""
     version = host.version("torch")
     if version is None:
         return Probe(verdict=Verdict.no_software, reason="torch is not installed", remedy="pip install torch")

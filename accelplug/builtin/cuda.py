@@ -48,6 +48,7 @@ def driver_library(host: Host) -> str:
 
 
 def probe(host: Host) -> Probe:
+    """The verdict: device nodes, then permission and the driver's library, then torch's build, then the variable."""
     nodes = gpus(host)
     evidence: tuple[str, ...] = (f"/dev/nvidia<N>, /dev/dxg, /dev/nvgpu: {', '.join(nodes) or 'none'}",)
     if not nodes:

@@ -35,6 +35,7 @@ def areas() -> tuple[Area, ...]:
 
 
 def names() -> list[str]:
+    """Of all areas, in their order. Raises as `areas`."""
     return [area.name for area in areas()]
 
 

@@ -53,6 +53,7 @@ LEVELS = (
 
 
 def names() -> list[str]:
+    """Of all levels, the lowest first."""
     return [level.name for level in LEVELS]
 
 

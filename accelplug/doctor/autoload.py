@@ -20,6 +20,7 @@ CHECK = "torch autoload"
 
 
 def checks(host: Host) -> Iterator[Finding]:
+    """One finding for each package that asks, and one where several do."""
     found = entry_points(host, GROUP)
     off = host.environ.get(SWITCH, "1") != "1"
     if not found:

@@ -13,6 +13,7 @@ from accelplug.specs import Candidate, Host, Selection, Verdict
 
 
 def checks(host: Host) -> Iterator[Finding]:
+    """One finding on the choice, and one for each backend."""
     try:
         sourced = settings.read(host.environ)
     except BadInputError:

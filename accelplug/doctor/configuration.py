@@ -11,6 +11,7 @@ from accelplug.specs import Host
 
 
 def checks(host: Host) -> Iterator[Finding]:
+    """One finding for each misspelt variable, and one on the settings in force."""
     for sentence in settings.misspelt(host.environ):
         yield Finding(check="settings", level=Level.warning, summary=sentence, remedy="correct the name or unset it")
     try:

@@ -24,6 +24,7 @@ _DEVICE_LIBRARY = re.compile(rb"libtorch_(?:cuda|hip|xpu)\.so")
 
 
 def checks(host: Host) -> Iterator[Finding]:
+    """One finding on torch, and one for each companion that is installed."""
     torch = host.distribution("torch")
     if torch is None:
         yield Finding(check="torch", level=Level.error, summary="torch is not installed", remedy="pip install torch")

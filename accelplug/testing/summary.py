@@ -28,6 +28,7 @@ def headline(report: UpstreamReport) -> str:
 
 
 def said(way: Ended) -> str:
+    """``left out``, for people."""
     return str(way).replace("_", " ")
 
 

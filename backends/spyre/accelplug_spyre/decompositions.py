@@ -58,8 +58,10 @@ def _of_the_sdk() -> tuple[dict[Any, Callable[..., Any]], tuple[Any, ...]]:
 
 
 def greater(a: Tensor, b: Tensor | Number) -> Tensor:
+    """``a > b``, bool."""
     return a.ge(b).mul(a.ne(b))
 
 
 def less(a: Tensor, b: Tensor | Number) -> Tensor:
+    """``a < b``, bool."""
     return a.le(b).mul(a.ne(b))

@@ -19,6 +19,7 @@ TOLERANCE = {"float16": (2**-7, 2**-7)}
 
 
 def kernels() -> tuple[Kernel, ...]:
+    """All of them, in float16 only."""
     return (
         Kernel(
             op="accelplug::rms_norm",
