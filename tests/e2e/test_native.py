@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from installing import install
+from tools.installing import install
 from openai import OpenAI
 
 from accelplug.sim import build

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installing import install
+from tools.installing import install
 
 from accelplug.sim import build
 
