@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from tools.installing import install
 
 PACKAGES = Path(__file__).parents[1] / "packages"
