@@ -6,7 +6,13 @@ compiler, as Inductor calls PyTorch's kernels for all three.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
+import torch
 from backend_site import Site
+
+import accelplug
 
 SOURCE = """
 import torch
@@ -52,6 +58,12 @@ def accelplug_compiler():
 """
 SMALLEST = "add={aten.median.default: smallest}"
 LARGEST = "add={aten.median.default: largest}"
+NUMBERS = torch.tensor([5.0, 1.0, 3.0])
+
+
+def median(x: torch.Tensor) -> torch.Tensor:
+    """What is compiled: 3 of `NUMBERS` as PyTorch has it, 1 with `SMALLEST` in the table, 5 with `LARGEST`."""
+    return x.median()
 
 
 def install(
@@ -61,3 +73,10 @@ def install(
     source = SOURCE.replace("@NAME@", repr(name)).replace("@TORCH_TYPE@", repr(torch_type))
     source = source.replace("@DECOMPOSITIONS@", decompositions).replace("@COMPILER@", compiler)
     return site.module(name, source + more)
+
+
+def live(site: Site, **parts: str) -> Any:
+    """Installs the backend ``acme`` and makes its device live; returns its module, with what it has ``SEEN``."""
+    module = install(site, "acme", **parts)
+    accelplug.select("acme")
+    return importlib.import_module(module)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import table_backend
 from backend_site import Site
-
-import accelplug
 
 
 @pytest.fixture
@@ -25,7 +22,5 @@ def fresh_dynamo() -> Iterator[None]:
 @pytest.fixture
 def compiled_graphs(site: Site, fresh_dynamo: None) -> list[Any]:
     """The graphs compiled so far, of a device that compiles static shapes only; its tensors are the CPU's."""
-    module = table_backend.install(site, "acme", compiler="backend=own_compiler, static_shapes=True")
-    accelplug.select("acme")
-    seen: list[Any] = importlib.import_module(module).SEEN
+    seen: list[Any] = table_backend.live(site, compiler="backend=own_compiler, static_shapes=True").SEEN
     return seen

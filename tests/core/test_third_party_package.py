@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installing import install
+
+from tools.installing import install
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 LOOK = "import accelplug; print(accelplug.devices().model_dump_json())"

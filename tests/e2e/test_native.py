@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from installing import install
 from openai import OpenAI
 
 from accelplug.sim import build
+from tools.installing import install
 from tools.server import serving
 
 pytestmark = pytest.mark.e2e

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from installing import install
 
 from accelplug.sim import build
+from tools.installing import install
 
 TESSERA = Path(__file__).parents[2] / "examples" / "tessera"
 OWN_LINES = 150  # what describes the whole chip, its simulation included

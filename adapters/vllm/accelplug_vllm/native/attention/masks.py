@@ -26,7 +26,8 @@ def visible(
         seen = seen & (key > query - window)
         if both_ways:
             seen = seen & (key < query + window)
-    return seen | (where.lengths == 0)[:, :, None]
+    seen = seen | (where.lengths == 0)[:, :, None]
+    return seen.expand(-1, query.shape[1], -1)  # also where all of a request's queries see the same
 
 
 def bias(seen: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
