@@ -68,7 +68,8 @@ PACKING = Part(
     "each of a step's inputs goes to the device by itself",
     (
         seam(f"{RUNNER}:GPUModelRunner._prepare_inputs", "scheduler_output"),
-        *of(f"{RUNNER}:GPUModelRunner", "input_ids"),
+        *of(f"{RUNNER}:GPUModelRunner", "input_ids", "query_start_loc", "optimistic_seq_lens_cpu", "attn_groups"),
+        *of("vllm.v1.worker.utils:AttentionGroup", "get_metadata_builder"),
         *of("torch.overrides", "TorchFunctionMode"),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -12,6 +12,8 @@ import torch
 from accelplug_vllm.native.attention.pieces import Piece
 
 Index: TypeAlias = slice | torch.Tensor
+Send: TypeAlias = Callable[[np.ndarray], torch.Tensor]
+"""Says where on the device an array of int64 is going to be, by the time that the device computes with it."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,17 @@ class Queries:
     tokens: Index
 
 
-def queries(pieces: Sequence[Piece], lengths: np.ndarray, device: torch.device) -> list[Queries]:
+def queries(pieces: Sequence[Piece], lengths: np.ndarray, send: Send) -> list[Queries]:
     """Of each piece. ``lengths`` [requests] are the numbers of queries of the batch's requests, known to the host.
 
-    All that the device needs of it goes there in one transfer.
+    All that the device needs of it is sent together, and nothing where slices are enough.
     """
     starts = np.cumsum(lengths, dtype=np.int64) - lengths
     found = [_queries(piece, lengths, starts) for piece in pieces]
     flat = [index for each in found for index in each if not isinstance(index, slice)]
     there: Iterator[torch.Tensor] = iter(())
     if flat:
-        together = torch.from_numpy(np.concatenate(flat)).to(device, non_blocking=True)
-        there = iter(together.split([len(index) for index in flat]))
+        there = iter(send(np.concatenate(flat)).split([len(index) for index in flat]))
     return [Queries(*(index if isinstance(index, slice) else next(there) for index in each)) for each in found]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from vllm.config import VllmConfig, get_layers_from_vllm_config
 from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
@@ -13,6 +14,7 @@ from vllm.v1.kv_cache_interface import AttentionSpec, EncoderOnlyAttentionSpec
 from accelplug_vllm.native import device as devices
 from accelplug_vllm.native import shapes
 from accelplug_vllm.native.attention import step
+from accelplug_vllm.native.attention.layout import Send
 from accelplug_vllm.native.attention.pieces import (
     AS_IT_IS,
     COST_OF_A_PIECE,
@@ -52,6 +54,22 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
             padding=_padding(shapes.of(vllm_config, here)),
             cost_of_a_piece=COST_OF_A_PIECE_ON_THE_HOST if here.simulated else COST_OF_A_PIECE,
         )
+        self._ahead: tuple[np.ndarray, np.ndarray, step.Divided] | None = None
+
+    def divide_ahead(self, widths: np.ndarray, longest: np.ndarray, send: Send) -> None:
+        """For the next `build`: what it will need on the device can then go there with other things.
+
+        ``widths`` and ``longest`` [requests] are as in `step.Batch`. `build` does without where it is given others.
+        """
+        longest = widths if self._no_cache else longest
+        self._ahead = widths, longest, step.divided(widths, longest, self._needs, send)
+
+    def taken(self, widths: np.ndarray, longest: np.ndarray) -> step.Divided | None:
+        """What was divided ahead, once, if it was this batch."""
+        ahead, self._ahead = self._ahead, None
+        if ahead and np.array_equal(ahead[0], widths) and np.array_equal(ahead[1], longest):
+            return ahead[2]
+        return None
 
     def build(
         self,
@@ -73,7 +91,8 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
             block_table=None if self._no_cache else given.block_table_tensor[:requests],
             causal=given.causal,
         )
-        return PagedMetadata(step.prepare(batch, self._needs), given.slot_mapping)
+        ahead = self.taken(batch.widths, batch.longest)
+        return PagedMetadata(step.prepare(batch, self._needs, ahead), given.slot_mapping)
 
 
 def _padding(made: shapes.Shapes | None) -> Padding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ import torch
 from accelplug_vllm.native.attention import cache, layout, masks
 from accelplug_vllm.native.attention.compute import Compute, Rules, attend, pytorch
 from accelplug_vllm.native.attention.pieces import AS_IT_IS, COST_OF_A_PIECE, Padding, Piece, divide
+
+Divided: TypeAlias = list[tuple[Piece, layout.Queries]]
 
 
 @dataclass(frozen=True)
@@ -71,17 +74,28 @@ class PieceOfBatch:
     space: cache.Space
 
 
-def prepare(batch: Batch, needs: Needs) -> list[PieceOfBatch]:
-    """What all layers need of the batch besides its queries, keys and values."""
-    widths, longest = batch.widths.tolist(), batch.longest.tolist()
-    pieces = divide(widths, longest, needs.most_keys, needs.padding, needs.cost_of_a_piece)
-    queries = layout.queries(pieces, batch.widths, batch.lengths.device)
+def divided(widths: np.ndarray, longest: np.ndarray, needs: Needs, send: layout.Send) -> Divided:
+    """A batch, of which the host knows ``widths`` and ``longest`` as in `Batch`."""
+    pieces = divide(widths.tolist(), longest.tolist(), needs.most_keys, needs.padding, needs.cost_of_a_piece)
+    return list(zip(pieces, layout.queries(pieces, widths, send), strict=True))
+
+
+def prepare(batch: Batch, needs: Needs, division: Divided | None = None) -> list[PieceOfBatch]:
+    """What all layers need of the batch besides its queries, keys and values.
+
+    ``division`` is what `divided` gave for it, where that was asked before.
+    """
+    if division is None:
+        device = batch.lengths.device
+        division = divided(
+            batch.widths, batch.longest, needs, lambda flat: torch.from_numpy(flat).to(device, non_blocking=True)
+        )
     space = cache.Space()
 
     def keys(piece: Piece, own: layout.Queries) -> dict[int | None, Keys]:
         return {window: _keys(piece, own.requests, batch, needs, window) for window in needs.windows}
 
-    return [PieceOfBatch(piece, own, keys(piece, own), space) for piece, own in zip(pieces, queries, strict=True)]
+    return [PieceOfBatch(piece, own, keys(piece, own), space) for piece, own in division]
 
 
 def run(
