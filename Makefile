@@ -2,6 +2,8 @@
 VENV ?= .venv
 PYTHON ?= python3
 PY := $(VENV)/bin/python
+# How many test files run at once: each may have a vLLM of its own, with some GB of memory. `make JOBS=4 test` runs four.
+JOBS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo serve test test-devices test-docs test-upstream test-versions lint bench support conformance docs docs-serve docs-images clean
@@ -20,7 +22,7 @@ serve: setup ## the same server, staying up until Ctrl-C
 	@$(PY) tools/demo.py --serve
 
 test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m "not e2e")
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(JOBS) --dist loadfile
 
 test-devices: setup ## several devices: each executor, eager and compiled, data and pipeline parallel, a lost device; many minutes
 	$(PY) -m pytest tests/e2e/test_several_devices.py tests/e2e/more_devices.py

@@ -17,9 +17,10 @@ from accelplug.specs import Host
 
 @pytest.fixture(autouse=True)
 def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No ACCELPLUG_* variable and no accelplug.toml but those a test sets."""
+    """No ACCELPLUG_* variable and no accelplug.toml but those a test sets, and no terminal's width."""
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("COLUMNS", raising=False)  # processes that run tests side by side have one
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
 
 
