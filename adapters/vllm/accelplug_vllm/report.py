@@ -23,6 +23,6 @@ def at_start(decision: resolution.Decision, applied: Sequence[str] = (), notes: 
 @functools.cache
 def _say(headline: str, silenced: tuple[str, ...], applied: tuple[str, ...], notes: tuple[str, ...]) -> None:
     said = [headline, *notes]
-    said += [f"platform plugins left out: {', '.join(map(arbitration.described, silenced))}"] if silenced else []
+    said += [f"platform plug-ins left out: {', '.join(map(arbitration.described, silenced))}"] if silenced else []
     said += [f"defaults ({OFF} for vLLM's own): {', '.join(applied)}"] if applied else []
     log.info("accelplug: %s", "; ".join(said))
