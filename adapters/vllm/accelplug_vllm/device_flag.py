@@ -83,12 +83,12 @@ def _taking_device(init: Callable[..., None]) -> Callable[..., None]:
 
 def _adding_device(add_cli_args: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(add_cli_args)
-    def wrapped(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
+    def adding_device(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
         parser = add_cli_args(parser, *args, **kwargs)
         add_to(parser)
         return parser
 
-    return wrapped
+    return adding_device
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
