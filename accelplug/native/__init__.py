@@ -1,6 +1,5 @@
 """C++ libraries of accelplug's own: built against the torch that is installed, loaded without Python's headers."""
 
-from accelplug.native.cache import CacheError
 from accelplug.native.library import BuildError, Library
 
-__all__ = ["BuildError", "CacheError", "Library"]
+__all__ = ["BuildError", "Library"]

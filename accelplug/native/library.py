@@ -13,7 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from accelplug.native import cache, compiler
+from accelplug import cache
+from accelplug.native import compiler
 
 BuildError = compiler.BuildError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-from accelplug.native import cache
+from accelplug import cache
 from accelplug.sim import dynamo
 from accelplug.sim.profile import Profile
 from accelplug.specs import Host
@@ -55,7 +55,7 @@ def _folder(profile: Profile) -> Path:
 
 
 def _fill(profile: Profile, folder: Path) -> None:
-    (folder / "root").mkdir()
+    (folder / "root").mkdir(parents=True)
     (folder / "site").mkdir()
     for n in range(profile.devices):
         for name, text in profile.machine.files.items():

@@ -6,7 +6,8 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from accelplug.native import BuildError, CacheError, Library
+from accelplug.cache import CacheError
+from accelplug.native import BuildError, Library
 from accelplug.notices import warn_once
 
 HERE = Path(__file__).parent

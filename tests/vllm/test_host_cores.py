@@ -10,7 +10,7 @@ import pytest
 from accelplug_vllm import openmp, preload
 from accelplug_vllm.native import host_cores
 
-THREADS = host_cores.THREADS
+THREADS = openmp.THREADS
 
 
 @pytest.fixture(autouse=True)

@@ -18,11 +18,12 @@ from accelplug.specs import Capabilities, Constraints
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """A vLLM without anything in it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(installed, "_source", lambda: Source([tmp_path]))
-    installed._why_off.cache_clear()
+    installed._missing.cache_clear()
     installed._say.cache_clear()
     yield
-    installed._why_off.cache_clear()
+    installed._missing.cache_clear()
 
 
 @pytest.mark.parametrize("part", compat.PARTS, ids=lambda part: part.name)

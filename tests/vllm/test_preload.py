@@ -33,4 +33,4 @@ def test_torchs_own_openmp_is_found_wherever_its_wheel_put_it(tmp_path: Path) ->
 
 
 def test_what_is_there_already_is_kept() -> None:
-    assert preload.joined("/a.so", None, "/b.so") == "/a.so:/b.so"
+    assert preload.joined("/a.so", "", "/b.so") == "/a.so:/b.so"

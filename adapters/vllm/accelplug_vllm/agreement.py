@@ -6,13 +6,13 @@ from accelplug import settings
 from accelplug.errors import BadInputError
 from accelplug.selection import choose, require
 from accelplug.specs import Host
-from accelplug_vllm import builds, resolution
+from accelplug_vllm import builds, request, resolution
 
 
 def check(device: str, asked_by: str) -> None:
     """Raises UnknownDeviceError, DeviceUnusableError, or BadInputError where the platform is another device's."""
-    active = resolution.decide().selection
-    claiming = (resolution.decide().stands_aside_for,)
+    decision = resolution.decide()
+    active, claiming = decision.selection, (decision.stands_aside_for,)
     sourced = settings.read()
     refine = builds.refiner(Host(), claiming, sourced.values.backends, sourced.values.simulate)
     asked = require(choose(sourced, device, asked_by, refine=refine))
@@ -20,5 +20,5 @@ def check(device: str, asked_by: str) -> None:
         raise BadInputError(
             f"{asked_by} {device} asks for {asked.name}, but vLLM's platform in this process is {active.chosen} "
             f"(decided by {active.decided_by}) and can't change; "
-            f"set ACCELPLUG_DEVICE={asked.name} before vLLM is imported"
+            f"set {request.VARIABLE}={asked.name} before vLLM is imported"
         )

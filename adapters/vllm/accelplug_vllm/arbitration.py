@@ -70,7 +70,7 @@ def _claims(name: str, plugin: Plugin) -> bool | None:
     except Exception as error:
         # vLLM takes this for "not here" and says it at DEBUG only. The processes of a server need not all say it.
         level = logging.DEBUG if handoff.received() else logging.WARNING
-        log.log(level, "vLLM platform plugin %s failed: %s: %s", described(name), type(error).__name__, error)
+        log.log(level, "vLLM platform plug-in %s failed: %s: %s", described(name), type(error).__name__, error)
         return None
 
 

@@ -24,7 +24,7 @@ def is_cpu_build(host: Host) -> bool:
 
 
 def vendor_plugins(device: str, allow: str) -> tuple[str, ...]:
-    """Names of the vendor's own vLLM platform plugins for a device, in order of preference.
+    """Names of the vendor's own vLLM platform plug-ins for a device, in order of preference.
 
     ``allow`` is the allow-list of backends: one that isn't on it is not asked.
     """
@@ -75,7 +75,7 @@ def _no_platform(candidate: Candidate, plugins: tuple[str, ...]) -> tuple[str, s
     if not plugins:
         return reason, ""
     remedy = f"install the vendor's vLLM plug-in (it has the entry point {' or '.join(plugins)})"
-    return f"{reason}, and no vLLM plugin of the vendor claims it", remedy
+    return f"{reason}, and no vLLM plug-in of the vendor claims it", remedy
 
 
 def _unusable(candidate: Candidate, reason: str, remedy: str) -> Candidate:

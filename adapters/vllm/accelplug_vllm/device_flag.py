@@ -10,7 +10,6 @@ import argparse
 import functools
 import importlib.abc
 import importlib.machinery
-import importlib.util
 import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
@@ -18,7 +17,7 @@ from typing import Any
 
 from accelplug.errors import AccelplugError
 from accelplug.selection import AUTO
-from accelplug_vllm import agreement, compat
+from accelplug_vllm import agreement, compat, request
 
 ARGUMENTS = "vllm.engine.arg_utils"
 TRIGGERS = frozenset({ARGUMENTS, "vllm.entrypoints.llm", "vllm.v1.engine.llm_engine", "vllm.v1.engine.async_llm"})
@@ -27,8 +26,8 @@ HELP = "accelplug: the device to run on: auto, a name (cuda, neuron, spyre, cpu,
 
 def add_to(parser: argparse.ArgumentParser) -> None:
     """Adds ``--device`` to a parser that has none. An exact name wins over vLLM's ``--device-ids`` and the like."""
-    if "--device" not in parser._option_string_actions:
-        parser.add_argument("--device", default=AUTO, action=CheckDevice, metavar="DEVICE", help=HELP)
+    if request.FLAG not in parser._option_string_actions:
+        parser.add_argument(request.FLAG, default=AUTO, action=CheckDevice, metavar="DEVICE", help=HELP)
 
 
 class CheckDevice(argparse.Action):
@@ -42,7 +41,7 @@ class CheckDevice(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         try:
-            check(str(values), option_string or "--device")
+            check(str(values), option_string or request.FLAG)
         except AccelplugError as error:
             parser.error(str(error))
         setattr(namespace, self.dest, values)
@@ -84,12 +83,12 @@ def _taking_device(init: Callable[..., None]) -> Callable[..., None]:
 
 def _adding_device(add_cli_args: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(add_cli_args)
-    def wrapped(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
+    def adding_device(parser: argparse.ArgumentParser, *args: Any, **kwargs: Any) -> Any:
         parser = add_cli_args(parser, *args, **kwargs)
         add_to(parser)
         return parser
 
-    return wrapped
+    return adding_device
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):

@@ -62,7 +62,10 @@ def folder() -> Path | None:
 
 
 def _remove(made: Handoff) -> None:
-    """In the process that has made it, and not in one that was forked from it."""
+    """In the process that has made it, and not in one that was forked from it.
+
+    Where another process still writes to it, it stays: nothing that a server should end with an error for.
+    """
     if os.getpid() == made.pid:
         shutil.rmtree(made.folder, ignore_errors=True)
 

@@ -38,8 +38,11 @@ def left() -> str:
 
 @functools.cache
 def receive() -> None:
-    """In each process of a server: requests that fail as its engine ends get the words, with HTTP status 503, which
-    clients take as "try again". ``vllm`` on the command line ends with them. See compat: "engine.last_words"."""
+    """In each process of a server: requests that fail as its engine ends get the words.
+
+    They come with HTTP status 503, which clients take as "try again". ``vllm`` on the command line ends with them. See
+    compat: "engine.last_words".
+    """
     if not compat.works(compat.LAST_WORDS):
         return
     from vllm.exceptions import GracefulHTTPError
@@ -51,7 +54,8 @@ def receive() -> None:
             self.__suppress_context__ = suppress_context
 
     def make(cls: type, *args: Any, **options: Any) -> Any:
-        """vLLM makes this error in many places, and catches it by its class."""
+        """Several modules of vLLM's make this error, and several catch it by its class. So the class stays, and only
+        what it makes is another."""
         return Exception.__new__(EndedError if cls is EngineDeadError and left() else cls, *args)
 
     EngineDeadError.__new__ = make

@@ -16,6 +16,8 @@ from accelplug_vllm.contention import cores_used_by_others
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
 
+THREADS, WAIT_POLICY = "OMP_NUM_THREADS", "OMP_WAIT_POLICY"
+
 # vLLM reserves one core for the scheduler's process. Here the scheduler shares the main thread with the model, so a
 # core is kept free only for the API server and the socket threads, and only where one core is a small part of all.
 RESERVE_FROM = 8
@@ -34,8 +36,8 @@ def prepare(vllm_config: VllmConfig) -> list[str]:
     if manager.auto_setup:
         cores = sorted([*manager.cpu_lists[0], *manager.reserved_cpu_list])
         if len(cores) < RESERVE_FROM:
-            os.environ.setdefault("OMP_NUM_THREADS", str(len(cores)))
-            threads = f"{os.environ['OMP_NUM_THREADS']} OpenMP threads, not bound (fewer than {RESERVE_FROM} cores)"
+            os.environ.setdefault(THREADS, str(len(cores)))
+            threads = f"{os.environ[THREADS]} OpenMP threads, not bound (fewer than {RESERVE_FROM} cores)"
             return [threads, *wait_policy()]
     os.environ.update(bound(manager))
     _leave_helpers(tuple(manager.reserved_cpu_list))
@@ -71,9 +73,9 @@ def wait_policy() -> list[str]:
     times slower than sleeping ones on a busy machine.
     """
     others = cores_used_by_others()
-    if others < BUSY_FROM or "OMP_WAIT_POLICY" in os.environ:
+    if others < BUSY_FROM or WAIT_POLICY in os.environ:
         return []
-    os.environ["OMP_WAIT_POLICY"] = "passive"
+    os.environ[WAIT_POLICY] = "passive"
     return [f"threads sleep while they wait (other processes use {others:.1f} cores)"]
 
 

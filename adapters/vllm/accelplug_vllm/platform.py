@@ -54,7 +54,7 @@ def delegate(name: str) -> type:
 
 
 def _check_executor(platform: Any, vllm_config: VllmConfig) -> None:
-    """In-tree vLLM has no workers of Ray's on the CPU."""
+    """Ray's workers are accelplug's on the CPU too: vLLM's ask Ray for the ids of accelerators."""
     spec = resolution.chosen().spec
     platform.ray_device_key = spec.ray_resource
     try:

@@ -42,6 +42,6 @@ def openmp(host: Host) -> str | None:
     return next((str(library) for folder in folders for library in sorted(folder.glob("libgomp*.so*"))), None)
 
 
-def joined(*libraries: str | None) -> str:
-    """A value for ``LD_PRELOAD``."""
+def joined(*libraries: str) -> str:
+    """A value for ``LD_PRELOAD``; what is "" is left out."""
     return ":".join(library for library in libraries if library)

@@ -6,8 +6,10 @@ import functools
 import logging
 from collections.abc import Sequence
 
-from accelplug import show
+from accelplug import settings, show
 from accelplug_vllm import arbitration, handoff, resolution
+
+OFF = f"{settings.variable('cpu_defaults')}=off"
 
 log = logging.getLogger("vllm.accelplug")
 
@@ -21,6 +23,6 @@ def at_start(decision: resolution.Decision, applied: Sequence[str] = (), notes: 
 @functools.cache
 def _say(headline: str, silenced: tuple[str, ...], applied: tuple[str, ...], notes: tuple[str, ...]) -> None:
     said = [headline, *notes]
-    said += [f"platform plugins left out: {', '.join(map(arbitration.described, silenced))}"] if silenced else []
-    said += [f"defaults (ACCELPLUG_CPU_DEFAULTS=off for vLLM's own): {', '.join(applied)}"] if applied else []
+    said += [f"platform plug-ins left out: {', '.join(map(arbitration.described, silenced))}"] if silenced else []
+    said += [f"defaults ({OFF} for vLLM's own): {', '.join(applied)}"] if applied else []
     log.info("accelplug: %s", "; ".join(said))

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from accelplug import settings
 from accelplug.errors import BadInputError
 from accelplug.selection import AUTO
 
 FLAG = "--device"
-VARIABLE = "ACCELPLUG_DEVICE"
+VARIABLE = settings.variable("device")
 
 
 def from_command_line(argv: Sequence[str] | None = None) -> str | None:

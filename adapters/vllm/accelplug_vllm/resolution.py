@@ -162,14 +162,14 @@ def _no_vendor(
 ) -> BadInputError:
     """The vendor's platform was asked for, and there is none."""
     asked = f"{sourced.sources['vllm_platform']}: vllm_platform = 'vendor'"
-    or_else = "or set it to auto or accelplug"
+    otherwise = "set it to auto or accelplug"
     if not plugins:
-        return BadInputError(f"{asked}: the backend of {device} names no vLLM plug-in of its vendor; {or_else[3:]}")
+        return BadInputError(f"{asked}: the backend of {device} names no vLLM plug-in of its vendor; {otherwise}")
     states = dict.fromkeys(plugins, "is not installed") | dict.fromkeys(arbitration.others(), "declines the platform")
     states |= dict.fromkeys(failing, "fails, see above")
     said = ", ".join(f"{arbitration.described(name)} {states[name]}" for name in plugins)
     return BadInputError(
-        f"{asked}: of the vendor's vLLM plug-ins for {device}, {said}; install or repair one, {or_else}"
+        f"{asked}: of the vendor's vLLM plug-ins for {device}, {said}; install or repair one, or {otherwise}"
     )
 
 

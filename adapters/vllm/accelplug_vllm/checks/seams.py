@@ -17,20 +17,19 @@ def checks(host: Host) -> Iterator[Finding]:
     if found is None or host.package("vllm") is None or host.package("torch") is None:
         return
     source = installed.on(host)
-    states = {f"{part.name}: {seam.name}": seam.missing(source) for part in PARTS for seam in part.seams}
-    places = {seam for part in PARTS for seam in part.seams}
-    there = sum(not seam.missing(source) for seam in places)
+    missing = {seam: seam.missing(source) for part in PARTS for seam in part.seams}
+    there = sum(not reason for reason in missing.values())
     yield Finding(
         check=CHECK,
-        summary=f"{there} of {len(places)} places of vLLM {found.version} and torch that accelplug uses are there",
-        details={name: reason or "there" for name, reason in states.items()},
+        summary=f"{there} of {len(missing)} places of vLLM {found.version} and torch that accelplug uses are there",
+        details={f"{part.name}: {seam.name}": missing[seam] or "there" for part in PARTS for seam in part.seams},
     )
     for part in PARTS:
-        if reason := installed.reason(part, source, found.version):
+        if first := part.missing(source):
             yield Finding(
                 check=CHECK,
                 level=Level.warning,
                 summary=f"{part.name} is off: {part.without}",
                 remedy="docs/versions.md says with which versions of vLLM it works",
-                details={"why": reason},
+                details={"why": installed.reason(first, found.version)},
             )

@@ -3,7 +3,8 @@
 A *seam* is one name (`seam`), with the parameters it must have and, where it counts, what its source says. Seams are
 looked up in the source (`source`), so that nothing need be imported: the installed vLLM's when a server starts, any
 other version's in `make test-versions`. A *part* of the adapter is what a missing seam takes away: `everywhere` for all
-modes, `native` for what native mode can't do without, `native_parts` for what it can. `installed` says which work here.
+modes, `native` for what native mode can't do without, `native_parts` for what it can. `installed` says which work here,
+and `verdicts` keeps that, so that the source isn't parsed at each start.
 
 `moved` are names that differ between supported versions. `workarounds` are places that the adapter works around, each
 with a look at whether vLLM still needs it. The tests fail the day it doesn't, and when the adapter imports something
@@ -21,7 +22,7 @@ from accelplug_vllm.compat.everywhere import (
     RAY_EXECUTOR,
     TRACE,
 )
-from accelplug_vllm.compat.installed import settle, why_off, works
+from accelplug_vllm.compat.installed import PARTS, settle, why_off, works
 from accelplug_vllm.compat.native import NATIVE
 from accelplug_vllm.compat.native_parts import (
     ASYNC_SCHEDULING,
@@ -45,8 +46,6 @@ from accelplug_vllm.compat.native_parts import (
 from accelplug_vllm.compat.patching import replaced
 from accelplug_vllm.compat.seam import Part, Seam
 from accelplug_vllm.compat.source import Source
-
-PARTS = (*EVERYWHERE, NATIVE, *NATIVE_PARTS)
 
 __all__ = [
     "ARBITRATION",

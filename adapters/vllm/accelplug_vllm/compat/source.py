@@ -7,6 +7,7 @@ followed through what modules import from each other and through base classes, a
 from __future__ import annotations
 
 import ast
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,11 +22,16 @@ class Found:
 
 
 class Source:
-    """The packages in ``folders``; of one that is there twice, the first counts, as on Python's path."""
+    """The packages in ``folders``; of one that is there twice, the first counts, as on Python's path.
+
+    ``read`` is what the answers so far depend on: the `digest` of each file, None of one that isn't there.
+    """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = tuple(folders)
+        self.read: dict[Path, str | None] = {}
         self._modules: dict[str, _Module | None] = {}
+        self._members: dict[ast.ClassDef, dict[str, ast.stmt]] = {}  # what stands in each class itself
         self._looking: set[tuple[str, str]] = set()  # for what: modules may import from each other
 
     def find(self, at: str) -> Found | None:
@@ -39,8 +45,18 @@ class Source:
     def _module(self, name: str) -> _Module | None:
         if name not in self._modules:
             path = self._path(name)
-            self._modules[name] = _read(name, path) if path else None
+            self._modules[name] = self._parsed(name, path) if path else None
         return self._modules[name]
+
+    def _parsed(self, name: str, path: Path) -> _Module | None:
+        """None for what is no Python; nobody could import it either."""
+        text = _text(path)
+        self.read[path] = _digest(text)
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            return None
+        return _Module(name, name if path.stem == "__init__" else name.rpartition(".")[0], text, tree)
 
     def _path(self, name: str) -> Path | None:
         for folder in self.folders:
@@ -48,6 +64,7 @@ class Source:
             for path in (place / "__init__.py", place.with_suffix(".py"), place / "__init__.pyi"):
                 if path.is_file():
                     return path
+                self.read[path] = None
         return None
 
     def _member(self, of: _Place, name: str) -> _Place | None:
@@ -85,13 +102,14 @@ class Source:
         there = self._module(origin)
         if there is not None:
             return self._of_module(there, name)
-        return _Place(module, node) if self._path(origin.partition(".")[0]) is None else None
+        return _Place(module, node) if self._module(origin.partition(".")[0]) is None else None
 
     def _of_class(self, place: _Place, name: str) -> _Place | None:
         assert isinstance(place.node, ast.ClassDef)
-        for node in _statements(place.node.body):
-            if name in _defined(node) or name in _set_on_self(node):
-                return _Place(place.module, node)
+        if place.node not in self._members:
+            self._members[place.node] = _members(place.node)
+        if (node := self._members[place.node].get(name)) is not None:
+            return _Place(place.module, node)
         for base in place.node.bases:
             parent = self._base(place.module, base)
             if parent is not None and isinstance(parent.node, ast.ClassDef) and (there := self._of_class(parent, name)):
@@ -132,14 +150,17 @@ class _Module(_Place):
         self.lines = text.split("\n")
 
 
-def _read(name: str, path: Path) -> _Module | None:
-    """None for what is no Python; nobody could import it either."""
-    text = path.read_text(encoding="utf-8", errors="replace")
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
-    return _Module(name, name if path.stem == "__init__" else name.rpartition(".")[0], text, tree)
+def digest(path: Path) -> str | None:
+    """Of what a file says; None where there is no such file."""
+    return _digest(_text(path)) if path.is_file() else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -153,6 +174,15 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(getattr(node, part, ()))
             for handler in getattr(node, "handlers", ()):
                 yield from _statements(handler.body)
+
+
+def _members(of: ast.ClassDef) -> dict[str, ast.stmt]:
+    """The first statement for each name, be it defined in the class or set by a method."""
+    found: dict[str, ast.stmt] = {}
+    for node in _statements(of.body):
+        for name in _defined(node) | _set_on_self(node):
+            found.setdefault(name, node)
+    return found
 
 
 def _defined(node: ast.stmt) -> set[str]:

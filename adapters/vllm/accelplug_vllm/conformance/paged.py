@@ -105,7 +105,7 @@ class Layer:
     def _refuse(self) -> None:
         said, backend = self.backend.get_name(), self.backend
         if not hasattr(kv_cache_interface, "KVCacheLayout"):
-            raise Skip("the installed vLLM hands out its caches in another form than 0.32 does")
+            raise Skip("the installed vLLM has no KVCacheLayout: it hands out its caches in another form")
         if not backend.supports_head_size(self.heads.size):
             raise Skip(f"the attention {said} has no heads of {self.heads.size}")
         if not backend.supports_dtype(self.dtype):

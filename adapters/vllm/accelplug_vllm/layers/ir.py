@@ -109,7 +109,7 @@ def _rms_norm(offer: Offer) -> tuple[Function, Function]:
     def rms_norm(x: Tensor, weight: Tensor | None, epsilon: float, variance_size: int | None = None) -> Tensor:
         try:
             normal: Tensor = offer(x, weight, epsilon)
-        except NotImplementedError:
+        except NotImplementedError:  # the offer has counted it, with what it said
             normal = _native("rms_norm")(x, weight, epsilon, variance_size)
         return normal
 
@@ -133,7 +133,7 @@ def _fused_add_rms_norm(offer: Offer) -> tuple[Function, Function]:
         total = x + x_residual
         try:
             return offer(total, weight, epsilon), total
-        except NotImplementedError:
+        except NotImplementedError:  # the offer has counted it, with what it said
             native: tuple[Tensor, Tensor] = _native("fused_add_rms_norm")(x, x_residual, weight, epsilon, variance_size)
             return native
 

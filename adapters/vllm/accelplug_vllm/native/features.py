@@ -13,8 +13,8 @@ from accelplug_vllm.native.unbuilt import UNBUILT
 if TYPE_CHECKING:
     from accelplug_vllm.native.device import NativeDevice
 
-# What each feature of a device needs of vLLM.
-PARTS = {
+# The part of the adapter that each feature of a device is done by.
+DONE_BY = {
     Feature.lora: compat.LORA,
     Feature.mixture_of_experts: compat.MIXTURES,
     Feature.mla: compat.LATENT_ATTENTION,
@@ -58,7 +58,7 @@ def check_request(params: Any, here: NativeDevice) -> None:
 
 def _cannot(here: NativeDevice) -> dict[Feature, str]:
     """Feature to reason: the backend's, what this vLLM lacks, and what several workers, or drafts, would need."""
-    cannot = {feature: reason for feature, part in PARTS.items() if (reason := compat.why_off(part))}
+    cannot = {feature: reason for feature, part in DONE_BY.items() if (reason := compat.why_off(part))}
     if not here.spec.distributed_backend:
         several = (Feature.tensor_parallel, Feature.pipeline_parallel, Feature.data_parallel)
         cannot |= dict.fromkeys(several, "its backend names nothing that processes could talk through")

@@ -13,8 +13,6 @@ from typing import Any
 from accelplug import settings
 from accelplug_vllm import openmp, preload
 
-THREADS = "OMP_NUM_THREADS"
-
 
 def share(parallel: Any) -> list[str]:
     """Sets the environment for the processes that come, by vLLM's ``parallel`` configuration; says what it set.
@@ -23,10 +21,10 @@ def share(parallel: Any) -> list[str]:
     """
     if multiprocessing.parent_process() is not None or settings.read().values.cpu_defaults == "off":
         return []
-    if THREADS in os.environ:
+    if openmp.THREADS in os.environ:
         return []
     workers = parallel.local_world_size * max(1, parallel.data_parallel_size_local)
     cores = len(os.sched_getaffinity(0))
-    os.environ[THREADS] = str(max(1, cores // workers))
-    said = f"{os.environ[THREADS]} of {cores} cores for each simulated device"
+    os.environ[openmp.THREADS] = str(max(1, cores // workers))
+    said = f"{os.environ[openmp.THREADS]} of {cores} cores for each simulated device"
     return [said, *openmp.wait_policy(), *preload.allocator()]

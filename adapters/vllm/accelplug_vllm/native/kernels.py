@@ -25,8 +25,8 @@ DRAFTS: dict[str, Callable[[Given], None]] = {
 @functools.cache
 def register() -> None:
     """Does that in this process, once, before the first launch. See compat: "kernels"."""
-    replaced = {moved.slot_mapping(): slots.map_slots, **(DRAFTS if compat.works(compat.DRAFTS) else {})}
-    moved.register_kernels({name: Launched(name, function) for name, function in replaced.items()})
+    functions = {moved.slot_mapping(): slots.map_slots, **(DRAFTS if compat.works(compat.DRAFTS) else {})}
+    moved.register_kernels({name: Launched(name, function) for name, function in functions.items()})
 
 
 class Launched:

@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
-UNBUILT = "vLLM's V2 model runner is made of Triton kernels, and accelplug runs V1, which isn't"
+WHY_V1 = "vLLM's V2 model runner is made of Triton kernels, and accelplug runs V1, which isn't"
 
 
 def choose() -> None:

@@ -138,15 +138,15 @@ UNBUILT = (
     ),
     _unbuilt(
         "--enable-return-routed-experts",
-        f"only the V2 runner returns them; {runner.UNBUILT}",
+        f"only the V2 runner returns them; {runner.WHY_V1}",
         _on("aux_output_config.enabled"),
     ),
     _unbuilt(
         "--watermark-config",
-        f"only the V2 runner has watermarks; {runner.UNBUILT}",
+        f"only the V2 runner has watermarks; {runner.WHY_V1}",
         _given("watermark_config"),
     ),
-    _unbuilt(f"{runner.VARIABLE}=1", runner.UNBUILT, runner.is_asked_for, "unset it"),
+    _unbuilt(f"{runner.VARIABLE}=1", runner.WHY_V1, runner.is_asked_for, "unset it"),
     _unbuilt(
         "--enable-layerwise-nvtx-tracing",
         "NVTX is CUDA's",

@@ -46,6 +46,16 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
         self.device = torch.device(here.torch_type, self._index(here))
         torch.accelerator.set_device_index(self.device)
         current_platform.check_if_supports_dtype(self.model_config.dtype)
+        self._join_the_others(here)
+        set_random_seed(self.model_config.seed)
+        self._request_memory(here)
+        self._prepare(here)
+        _publish_counts()
+        self._shapes = shapes.of(self.vllm_config, here)
+        self._start_runner()
+
+    def _join_the_others(self, here: device.NativeDevice) -> None:
+        """Also a worker that is alone: vLLM has its groups then too."""
         gpu_worker.init_worker_distributed_environment(
             self.vllm_config,
             self.rank,
@@ -58,7 +68,9 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
 
             groups.put_on(self.device)
             groups.check_all_reduce(here, self.device, self.model_config.dtype)
-        set_random_seed(self.model_config.seed)
+
+    def _request_memory(self, here: device.NativeDevice) -> None:
+        """What vLLM may take of the device, by what is free before there is a model."""
         gc.collect()
         torch.accelerator.empty_cache()
         self.init_snapshot = MemorySnapshot(device=self.device)
@@ -67,20 +79,6 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             utilization = self.cache_config.gpu_memory_utilization
             workers = self.parallel_config.local_world_size
             self.requested_memory = memory.granted(self.requested_memory, utilization, workers)
-        self._prepare(here)
-        _publish_counts()
-        self._shapes = shapes.of(self.vllm_config, here)
-        moved.start_runner(self)
-        if compat.works(compat.PACKING):
-            from accelplug_vllm.native import packing
-
-            packing.install(self.model_runner)
-        if self._shapes is not None:
-            from accelplug_vllm.native import padding
-
-            padding.pad_steps(self.model_runner, self._shapes)
-            if self.rank == 0:  # the others run the same steps
-                counting.publish()
 
     def _prepare(self, here: device.NativeDevice) -> None:
         """What has to be in vLLM before there are a runner and a model."""
@@ -104,6 +102,20 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             experts.register()
         if compat.works(compat.STRUCTURED_OUTPUT):
             grammar.install()
+
+    def _start_runner(self) -> None:
+        """Upstream's, packed and padded."""
+        moved.start_runner(self)
+        if compat.works(compat.PACKING):
+            from accelplug_vllm.native import packing
+
+            packing.install(self.model_runner)
+        if self._shapes is not None:
+            from accelplug_vllm.native import padding
+
+            padding.pad_steps(self.model_runner, self._shapes)
+            if self.rank == 0:  # the others run the same steps
+                counting.publish()
 
     def load_model(self, **given: Any) -> None:
         """As upstream's; writes down what runs the model's layers.

@@ -9,15 +9,12 @@ import hashlib
 import inspect
 import json
 import sys
-import tempfile
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-from filelock import FileLock
-
+from accelplug import cache
 from accelplug_vllm.tiny import quantised
 from accelplug_vllm.tiny import tokenizer as tiny_tokenizer
 from accelplug_vllm.tiny.tokenizer import IDS, TEMPLATE, tokenizer
@@ -51,16 +48,8 @@ def checkpoint(name: str) -> Path:
     """The folder of one of `MODELS`, made if it isn't there yet; safe to call from several processes at once."""
     modules = (sys.modules[__name__], tiny_tokenizer, quantised)
     source = "".join(map(inspect.getsource, modules)) + version("transformers")
-    cache = platformdirs.user_cache_path("accelplug") / "tiny"
-    folder = cache / f"{name}-{hashlib.sha256(source.encode()).hexdigest()[:12]}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with FileLock(cache / f"{folder.name}.lock"):
-        if not folder.is_dir():
-            with tempfile.TemporaryDirectory(dir=cache, prefix=folder.name + ".") as scratch:
-                made = Path(scratch) / name
-                MODELS[name](made)
-                made.rename(folder)
-    return folder
+    recipe = hashlib.sha256(source.encode()).hexdigest()[:12]
+    return cache.made_once(cache.folder("tiny") / f"{name}-{recipe}", MODELS[name])
 
 
 def _llama(folder: Path) -> None:

@@ -53,8 +53,7 @@ def prepare() -> Target:
 
     from accelplug_vllm import resolution
 
-    decision = resolution.decide()
-    if decision.platform.startswith("accelplug_vllm.native."):
+    if resolution.is_native():
         from vllm.v1.attention.backends.registry import AttentionBackendEnum, register_backend
 
         from accelplug_vllm.native import device, experts, grammar, platform, streams
@@ -64,6 +63,6 @@ def prepare() -> Target:
         grammar.install()
         current_platform.register_triton_kernel_overrides()
         register_backend(AttentionBackendEnum.CUSTOM, device.current().attention().backend or platform.ATTENTION)
-    selection = decision.selection
-    chosen = next((c for c in selection.candidates if c.name == selection.chosen), None) if selection else None
-    return Target(device=current_platform.device_type, simulated=bool(chosen and chosen.simulated))
+    selection = resolution.decide().selection
+    simulated = selection is not None and selection.chosen is not None and selection[selection.chosen].simulated
+    return Target(device=current_platform.device_type, simulated=simulated)

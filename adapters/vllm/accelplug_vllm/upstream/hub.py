@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
-from filelock import FileLock
+from accelplug import cache
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -25,28 +23,17 @@ TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 def home() -> Path:
     """The folder, made at the first call; safe to call from several processes at once."""
-    cache = platformdirs.user_cache_path("accelplug") / "upstream"
     recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
-    folder = cache / f"models-{recipe}"
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        with FileLock(cache / f"{folder.name}.lock"):
-            if not folder.is_dir():
-                _make(folder)
-    return folder
+    return cache.made_once(cache.folder("upstream") / f"models-{recipe}", _make)
 
 
 def _make(folder: Path) -> None:
-    """``folder`` appears complete or not at all."""
     print("Making small random models for upstream tests (once) ...", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as scratch:
-        made = Path(scratch) / "made"
-        for name, model in MODELS.items():
-            repository = made / "hub" / f"models--{name.replace('/', '--')}"
-            (repository / "refs").mkdir(parents=True)
-            (repository / "refs" / "main").write_text(COMMIT)
-            model(repository / "snapshots" / COMMIT)
-        made.rename(folder)
+    for name, model in MODELS.items():
+        repository = folder / "hub" / f"models--{name.replace('/', '--')}"
+        (repository / "refs").mkdir(parents=True)
+        (repository / "refs" / "main").write_text(COMMIT)
+        model(repository / "snapshots" / COMMIT)
 
 
 def _opt(folder: Path) -> None:

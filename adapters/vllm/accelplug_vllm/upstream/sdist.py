@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -10,9 +11,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
-from filelock import FileLock
-
+from accelplug import cache
 from accelplug.errors import AccelplugError
 
 # pip asks a source distribution for its metadata, even where it only downloads it. What vLLM's setup.py imports for
@@ -30,26 +29,19 @@ def fetch(version: str, part: str = "tests") -> Path:
     ``part`` is ``tests``, or the package itself, ``vllm``. Raises FetchError with what pip said where there is nothing
     in the cache and it can't be downloaded.
     """
-    folder = folder_of(version, part)
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.parent / f"{folder.name}.lock"):
-            if not folder.is_dir():
-                _make(version, part, folder)
-    return folder
+    return cache.made_once(folder_of(version, part), functools.partial(_make, version, part))
 
 
 def folder_of(version: str, part: str = "tests") -> Path:
     """Where `fetch` keeps it."""
     name = f"vllm-{version}" if part == "tests" else f"vllm-{version}-{part}"
-    return platformdirs.user_cache_path("accelplug") / "upstream" / name
+    return cache.folder("upstream") / name
 
 
 def _make(version: str, part: str, folder: Path) -> None:
-    """Downloads and unpacks; ``folder`` appears complete or not at all."""
     print(f"Fetching the source distribution of vLLM {version} for its {part} (once) ...", file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{folder.name}.") as scratch:
-        tools, download, made = (Path(scratch) / name for name in ("tools", "download", "made"))
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        tools, download = Path(scratch, "tools"), Path(scratch, "download")
         _pip(["install", "--target", str(tools), *TOOLS], {})
         source_only = ["--no-deps", "--no-binary", "vllm", "--no-build-isolation"]
         _pip(
@@ -57,8 +49,7 @@ def _make(version: str, part: str, folder: Path) -> None:
             {"PYTHONPATH": str(tools), "VLLM_TARGET_DEVICE": "empty", "VLLM_VERSION_OVERRIDE": version},
         )
         (archive,) = download.glob("vllm-*.tar.gz")
-        unpack(archive, made, part)
-        made.rename(folder)
+        unpack(archive, folder, part)
 
 
 def unpack(archive: Path, to: Path, part: str = "tests") -> None:
