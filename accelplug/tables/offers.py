@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from accelplug.errors import AccelplugError, FallbackRefusedError
 from accelplug.tables import predicate, scope
 from accelplug.tables.kernel_ops import KernelOp
 from accelplug.tables.kernels import KernelTable
+
+
+class PassedOnError(AccelplugError):
+    """A kernel doesn't take a call after all. The next implementation gets it."""
 
 
 class Offer:
@@ -48,13 +53,15 @@ class Offer:
         return self._there
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the kernel computes. Raises NotImplementedError where it doesn't take the call after all."""
+        """What the kernel computes. Raises PassedOnError where it doesn't take the call after all."""
         try:
             result = self.made.op(*arguments)
+        except FallbackRefusedError:  # inside the kernel; it is a NotImplementedError to PyTorch's users
+            raise
         except NotImplementedError as error:
             self.made.said[str(error) or "NotImplementedError"] += 1
             self.made.offered.passed_on += 1
-            raise
+            raise PassedOnError(f"kernel {self} left a call of {self.made.kernel.op} to the next: {error}") from error
         self.made.offered.calls += 1
         return result
 

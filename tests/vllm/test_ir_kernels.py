@@ -19,9 +19,11 @@ from vllm.ir.op import IrOp
 
 import accelplug
 from accelplug import tables
+from accelplug.errors import FallbackRefusedError
 from accelplug.specs import KernelCount
 
 BACKEND = """
+from accelplug.errors import FallbackRefusedError
 from accelplug.hookspecs import hookimpl
 from accelplug.specs import DeviceSpec, Kernel, Probe, TensorRule
 
@@ -29,6 +31,8 @@ def times(number):
     def function(input, weight, eps):
         if input.shape[0] == 13:
             raise NotImplementedError("thirteen rows")
+        if input.shape[0] == 17:
+            raise FallbackRefusedError("aten::add would have run on the CPU")
         scale = (input.float().pow(2).mean(-1, keepdim=True) + eps).rsqrt()
         return (input * scale * weight * number).to(input.dtype)
     return function
@@ -127,6 +131,11 @@ class TestKernelsOfTheIr:
         assert norm(torch.randn(13, 8)) == 1
         assert counts()["acme/tiled"].said == {"thirteen rows": 1}
         assert counts()["acme/tiled"].passed_on == 1
+
+    def test_a_fallback_that_is_refused_inside_a_kernel_is_an_error_and_not_vllms_to_compute(self) -> None:
+        with pytest.raises(FallbackRefusedError, match="aten::add"):
+            norm(torch.randn(17, 8))
+        assert counts()["acme/tiled"].passed_on == 0
 
     def test_a_residual_is_added_first_and_returned(self) -> None:
         x, residual, weight = torch.randn(3, 8), torch.randn(3, 8), torch.randn(8)

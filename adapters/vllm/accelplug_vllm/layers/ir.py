@@ -18,7 +18,7 @@ from vllm.ir.op import IrOp
 
 from accelplug import ops
 from accelplug.tables import tables_for
-from accelplug.tables.offers import Offer, offers
+from accelplug.tables.offers import Offer, PassedOnError, offers
 
 if TYPE_CHECKING:
     from vllm.config import VllmConfig
@@ -109,7 +109,7 @@ def _rms_norm(offer: Offer) -> tuple[Function, Function]:
     def rms_norm(x: Tensor, weight: Tensor | None, epsilon: float, variance_size: int | None = None) -> Tensor:
         try:
             normal: Tensor = offer(x, weight, epsilon)
-        except NotImplementedError:  # the offer has counted it, with what it said
+        except PassedOnError:  # the offer has counted it, with what it said
             normal = _native("rms_norm")(x, weight, epsilon, variance_size)
         return normal
 
@@ -133,7 +133,7 @@ def _fused_add_rms_norm(offer: Offer) -> tuple[Function, Function]:
         total = x + x_residual
         try:
             return offer(total, weight, epsilon), total
-        except NotImplementedError:  # the offer has counted it, with what it said
+        except PassedOnError:  # the offer has counted it, with what it said
             native: tuple[Tensor, Tensor] = _native("fused_add_rms_norm")(x, x_residual, weight, epsilon, variance_size)
             return native
 
