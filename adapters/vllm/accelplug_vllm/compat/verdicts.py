@@ -45,7 +45,7 @@ def missing(parts: Sequence[Part], of: Source) -> Mapping[str, str]:
 
     Where the cache can't be used, that is said, and it is looked up.
     """
-    question = _question(parts)
+    question, found = _question(parts), None
     try:
         path = _path(of)
         kept = _kept(path)
@@ -55,7 +55,7 @@ def missing(parts: Sequence[Part], of: Source) -> Mapping[str, str]:
         cache.write(path, found.model_dump_json(indent=1))
     except CacheError as error:
         log.warning("accelplug: what vLLM has is looked up anew at each start, as it can't be kept: %s", error)
-        found = _look(parts, of, question)
+        found = found or _look(parts, of, question)
     return found.missing
 
 
