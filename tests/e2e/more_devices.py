@@ -150,7 +150,8 @@ def test_a_server_whose_workers_are_rays(checkpoint: Path, tmp_path: Path) -> No
     mark = marks()
     environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "RAY_ADDRESS": "local", **mark}
     ray = ("--tensor-parallel-size", "3", "--distributed-executor-backend", "ray")
-    arguments = ("--device", "auto", "--served-model-name", "model", *ray, *SMALL)
+    # In bfloat16 three workers, each of which rounds its part of a sum, find two first tokens equally likely.
+    arguments = ("--device", "auto", "--served-model-name", "model", "--dtype", "float32", *ray, *SMALL)
     with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
         assert "Paris" in ask(server.url)
     assert left(mark) == []
