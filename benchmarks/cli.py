@@ -15,6 +15,7 @@ from benchmarks import machine, process, records, report
 from benchmarks.records import Result, Results, Run
 from benchmarks.suite import BenchmarkError, Suite, in_turn
 from benchmarks.suites import SUITES
+from tools.installing import InstallError
 
 console = Console()
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -57,7 +58,7 @@ def main(
     for suite in chosen:
         try:
             result = measure(suite, pairs, quick)
-        except BenchmarkError as error:
+        except (BenchmarkError, InstallError) as error:
             console.print(f"{suite.name} failed: {error}", style="red", markup=False, highlight=False)
             failed.append(suite.name)
             continue
@@ -73,7 +74,7 @@ def main(
 
 
 def measure(suite: Suite, rounds: int, quick: bool) -> Result:
-    """Runs a suite, with progress shown. Raises BenchmarkError."""
+    """Runs a suite, with progress shown. Raises BenchmarkError and InstallError."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     runs: list[Run] = []
     with Progress(*columns, console=console) as progress:

@@ -1,4 +1,4 @@
-"""The tools behind `make setup`, `make demo` and `make serve`."""
+"""The tools behind `make setup`, `make demo` and `make serve`, and what they share with others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from accelplug.servers import exposition
-from tools import checkpoint, demo, demo_report, server, setup_env
+from tools import checkpoint, demo, demo_report, installing, server, setup_env
 
 # ---- tools/setup_env.py ----
 
@@ -135,6 +135,26 @@ def test_without_the_models_package_the_error_says_how_to_get_it(monkeypatch: py
     monkeypatch.setattr(checkpoint, "PACKAGE", "no_such_model_package")
     with pytest.raises(ModuleNotFoundError, match="make setup"):
         checkpoint.package_folder()
+
+
+# ---- tools/installing.py ----
+
+
+def test_a_search_path_has_no_empty_entry_which_would_be_the_working_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert installing.search_path(Path("/new"), "/other") == {"PYTHONPATH": os.pathsep.join(["/new", "/other"])}
+    monkeypatch.setenv("PYTHONPATH", "/old")
+    assert installing.search_path(Path("/new")) == {"PYTHONPATH": os.pathsep.join(["/new", "/old"])}
+
+
+def test_what_pip_can_not_install_is_said_with_the_command_and_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    for _ in range(2):
+        with pytest.raises(installing.InstallError, match=r"pip install .*no-such-package==1 ended with 1"):
+            installing.overlay("none", "no-such-package==1")
 
 
 # ---- tools/server.py ----

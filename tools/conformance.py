@@ -14,7 +14,7 @@ from pathlib import Path
 
 from accelplug.conformance import files
 from accelplug.conformance.page import index
-from tools.installing import install
+from tools.installing import InstallError, install, search_path
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "conformance"
@@ -49,12 +49,14 @@ def environment(name: str, scratch: Path) -> dict[str, str]:
     """The variables with which the device is there, and its backend, installed into ``scratch`` where it has to be."""
     environ = {**os.environ, "ACCELPLUG_SIMULATE": SIMULATED[name]}
     if name in PACKAGES:
-        paths = [install(PACKAGES[name], into=scratch), os.environ.get("PYTHONPATH", "")]
-        environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+        environ |= search_path(install(PACKAGES[name], into=scratch))
     return environ
 
 
 if __name__ == "__main__":
     if unknown := [name for name in sys.argv[1:] if name not in SIMULATED]:
         sys.exit(f"error: unknown device {unknown[0]!r}; known: {', '.join(SIMULATED)}")
-    sys.exit(main(*sys.argv[1:]))
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except InstallError as error:
+        sys.exit(f"error: {error}")

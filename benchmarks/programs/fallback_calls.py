@@ -1,6 +1,6 @@
 """Times one operator of 16 elements that falls back to the CPU, in a process of its own.
 
-`python fallback_calls.py RESULT MODE` writes RESULT, a JSON object of nanoseconds a call. MODE is "cpu" (on the CPU
+`python fallback_calls.py MODE RESULT` writes RESULT, a JSON object of nanoseconds a call. MODE is "cpu" (on the CPU
 itself), "allow", "warn" (and time measured), "budget" (one that isn't spent), or "stock" (PyTorch's own fallback).
 """
 
@@ -70,7 +70,7 @@ def nanoseconds(x: torch.Tensor) -> float:
 
 
 if __name__ == "__main__":
-    result, mode = Path(sys.argv[1]), sys.argv[2]
+    mode, result = sys.argv[1], Path(sys.argv[2])
     torch.set_num_threads(1)
     small = torch.ones(16)
     if mode != "cpu":

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from benchmarks import measuring
 from benchmarks.machine import versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Suite, Workload
-from benchmarks.suites import selection
+from benchmarks.suites.selection import chosen
 
 CPU = "accelplug.auto() on the CPU"
 DEVICES = {"accelplug.auto() on simulated Neuron": "neuron", "accelplug.auto() on simulated Spyre": "spyre"}
@@ -21,9 +22,9 @@ METRICS = (
 
 def measure(variant: str, number: int) -> Run:
     environ = {"ACCELPLUG_SIMULATE": DEVICES[variant]} if variant in DEVICES else {}
-    fresh = selection.program("choose.py", environ, "accelplug_auto")
-    warm = selection.program("choose.py", environ, "accelplug_auto", "torch")
-    return Run(variant=variant, round=number, values={**warm, "import_ms": fresh["import_ms"]})
+    fresh = chosen(environ, "accelplug_auto")
+    warm = chosen(environ, "accelplug_auto", "torch")
+    return measuring.run(variant, number, {**warm, "import_ms": fresh["import_ms"]})
 
 
 @contextlib.contextmanager

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import process
+from benchmarks import measuring
 from benchmarks.machine import versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
 from tools.checkpoint import checkpoint
 
-PROGRAM = Path(__file__).parents[1] / "programs" / "compiled.py"
 TIMEOUT = 900.0  # seconds for one process: the first one compiles all
 CPU = "CPU, torch.compile"
 DEVICES = {"simulated Neuron, accelplug.compile": "neuron", "simulated Spyre, accelplug.compile": "spyre"}
@@ -29,13 +25,9 @@ METRICS = (
 def measure(model: Path, passes: tuple[int, int], variant: str, number: int) -> Run:
     """One process; what it has compiled stays in torch's cache for the next."""
     device = DEVICES.get(variant)
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        way = "accelplug" if device else "cpu"
-        command = [sys.executable, str(PROGRAM), way, str(model), *map(str, passes), str(result)]
-        process.run(command, Path(scratch) / "log", {"ACCELPLUG_SIMULATE": device} if device else {}, TIMEOUT)
-        measured = json.loads(result.read_text())
-    return Run(variant=variant, round=number, outputs=tuple(measured.pop("outputs")), values=measured)
+    way, environ = ("accelplug", {"ACCELPLUG_SIMULATE": device}) if device else ("cpu", {})
+    found = measuring.measured("compiled.py", way, model, *passes, environ=environ, timeout=TIMEOUT)
+    return measuring.run(variant, number, found)
 
 
 @contextlib.contextmanager

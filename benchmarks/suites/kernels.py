@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from benchmarks import process
+from benchmarks import measuring
 from benchmarks.machine import versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
 
-PROGRAM = Path(__file__).parents[1] / "programs" / "kernels.py"
 TIMEOUT = 300.0  # seconds, with building the table's library
 TABLE, REJECTED = "a kernel in C++, through accelplug's table", "a call that the table refuses"
 PYTHON = "a kernel in Python, through accelplug's table"
@@ -32,11 +27,7 @@ VALUES = {
 @functools.cache
 def measured(number: int) -> dict[str, float]:
     """One process measures all of them side by side, once in each round."""
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        process.run([sys.executable, str(PROGRAM), str(result)], Path(scratch) / "log", {}, TIMEOUT)
-        values: dict[str, float] = json.loads(result.read_text())
-    return values
+    return measuring.measured("kernels.py", environ={}, timeout=TIMEOUT)
 
 
 def measure(variant: str, number: int) -> Run:

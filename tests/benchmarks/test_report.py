@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from benchmarks import measuring
 from benchmarks.machine import cpu_model
 from benchmarks.records import Machine, Result, Results, Run, load, store
 from benchmarks.report import cell, render
@@ -139,6 +140,13 @@ def test_every_promise_and_comparison_names_variants_of_its_suite() -> None:
         named = {name for pair in suite.comparisons for name in pair}
         named |= {name for promise in suite.promises for name in (promise.variant, promise.baseline) if name}
         assert named <= {*suite.variants}, suite.name
+
+
+def test_a_run_is_what_a_program_measured_in_a_process_of_its_own() -> None:
+    found = measuring.measured("probe.py", environ={}, timeout=60)
+    assert {"import_ms", "probes_ms"} <= measuring.run("hare", 1, found).values.keys()
+    with_outputs = measuring.run("hare", 1, {"speed": 2.0, "outputs": ["a"]})
+    assert with_outputs == run("hare", 1, 2.0, ("a",))
 
 
 def test_the_cpu_is_named_as_the_kernel_names_it(tmp_path: Path) -> None:

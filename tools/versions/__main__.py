@@ -22,7 +22,7 @@ from accelplug_vllm.versions import SUPPORTED
 from filelock import FileLock
 from rich.console import Console
 
-from benchmarks.suite import BenchmarkError
+from tools.installing import InstallError
 from tools.versions.features import CRASHES, FEATURES, came_of, cell
 from tools.versions.fetching import EVERY, Version, every
 from tools.versions.page import page, table
@@ -49,7 +49,7 @@ def main(
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}: not among {', '.join(EVERY)}", param_hint="--only")
     try:
         versions = every()
-    except (BenchmarkError, FetchError) as error:
+    except (InstallError, FetchError) as error:
         progress.print(str(error), style="bold red")
         raise typer.Exit(1) from None
     for version in versions:

