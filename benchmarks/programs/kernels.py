@@ -96,7 +96,7 @@ def python_ways() -> dict[str, Callable[[], object]]:
 
     from vllm.ir.op import register_op
 
-    @register_op
+    @register_op  # type: ignore[untyped-decorator]
     def accelplug_bench(x: torch.Tensor) -> torch.Tensor:
         return RESULT
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from accelplug_vllm.tiny.models import MODELS, checkpoint
 
@@ -33,7 +34,7 @@ def main() -> int:
         checkpoint(model)
     with tempfile.TemporaryDirectory(prefix="accelplug-support-") as folder:
         came = {device: offline(device, Path(folder)) | online(device, Path(folder)) for device in DEVICES}
-    found = {"versions": versions(), "devices": [*DEVICES], "rows": rows(came)}
+    found: dict[str, Any] = {"versions": versions(), "devices": [*DEVICES], "rows": rows(came)}
     RECORD.write_text(json.dumps(found, indent=1) + "\n")
     PAGE.write_text(page(found))
     print(f"wrote {PAGE.relative_to(ROOT)} and {RECORD.relative_to(ROOT)}")

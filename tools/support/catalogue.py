@@ -105,32 +105,28 @@ def stop_strings(llm: Any) -> Any:
 def structured_output(llm: Any) -> Any:
     import json
 
-    from vllm.sampling_params import StructuredOutputsParams
+    from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
     # A byte is a token here, so lengths are bounded by patterns; grammars of whole words would be another model's.
     name = {"type": "string", "pattern": "^[a-z]{1,8}$"}
     schema = {"type": "object", "properties": {"name": name, "ok": {"type": "boolean"}}, "required": ["name", "ok"]}
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"json": schema | {"additionalProperties": False}},
         {"choice": ["red", "blue"]},
         {"regex": "[0-9]{3}-[a-f]{2}"},
     ]
-    params = [_until_the_end(60, structured_outputs=StructuredOutputsParams(**how)) for how in asked]
+    params = [
+        SamplingParams(temperature=0, max_tokens=60, structured_outputs=StructuredOutputsParams(**how)) for how in asked
+    ]
     texts = [run.outputs[0].text for run in llm.generate(PROMPTS[:3], params, use_tqdm=False)]
     assert set(json.loads(texts[0])) == {"name", "ok"}
     assert texts[1] in ("red", "blue")
     return texts
 
 
-def _until_the_end(count: int, **more: Any) -> Any:
-    from vllm import SamplingParams
-
-    return SamplingParams(temperature=0, max_tokens=count, **more)
-
-
 def penalties(llm: Any) -> Any:
-    kinds = {"repetition_penalty": 1.3, "presence_penalty": 0.5, "frequency_penalty": 0.2, "min_tokens": 4}
-    return _generate(llm, PROMPTS, logit_bias={70: 2.0}, bad_words=["a"], **kinds)
+    changed: dict[str, Any] = {"repetition_penalty": 1.3, "presence_penalty": 0.5, "frequency_penalty": 0.2}
+    return _generate(llm, PROMPTS, min_tokens=4, logit_bias={70: 2.0}, bad_words=["a"], **changed)
 
 
 def seeded_sampling(llm: Any) -> Any:
