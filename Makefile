@@ -16,10 +16,10 @@ setup: ## make the environment, once; quick when there is nothing to do
 	@$(PYTHON) tools/setup_env.py --venv "$(VENV)"
 
 demo: setup ## pick a device, serve a real model on it, ask it a question, stop
-	@$(PY) tools/demo.py
+	@$(PY) -m tools.demo
 
 serve: setup ## the same server, staying up until Ctrl-C
-	@$(PY) tools/demo.py --serve
+	@$(PY) -m tools.demo --serve
 
 test: setup ## all tests, the end-to-end ones too (without: .venv/bin/pytest -m "not e2e")
 	$(PY) -m pytest -n $(JOBS) --dist loadfile

@@ -28,7 +28,7 @@ def panel(now: ServerStatus) -> Panel:
     table.add_column(overflow="fold")
     for label, said in _rows(now):
         table.add_row(label, said)
-    title = Text(f"{now.device or 'vLLM'}", style="bold")
+    title = Text(now.device or "vLLM", style="bold")
     if now.simulated:
         title.append(" (simulated)", style="yellow")
     return Panel(table, title=title, title_align="left", border_style="dim", expand=False)

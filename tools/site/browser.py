@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-SECONDS = 30.0  # for any one answer
+SECONDS = 30.0  # for a page to load
 
 Message = dict[str, Any]
 
