@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks import measuring
-from benchmarks.machine import versions
+from benchmarks.machine import cores, versions
 from benchmarks.records import Run
 from benchmarks.suite import Metric, Promise, Suite, Workload
 from benchmarks.vllm_variants import ENVIRONMENTS, IN_TREE, ON
@@ -20,7 +19,7 @@ from tools.checkpoint import NAME, checkpoint
 TIMEOUT = 900.0  # seconds for one process: the first one compiles all
 TOKENS, QUICK_TOKENS = 48, 8
 COMPILED, EAGER = "simulated Neuron, compiled", "simulated Neuron, op by op"
-THREADS = {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
+THREADS = {"OMP_NUM_THREADS": str(cores())}
 SIMULATED = ENVIRONMENTS[ON] | THREADS | {"ACCELPLUG_SIMULATE": "neuron"}
 WAYS: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
     IN_TREE: (ENVIRONMENTS[IN_TREE] | THREADS | {"VLLM_CPU_OMP_THREADS_BIND": "nobind"}, {}),

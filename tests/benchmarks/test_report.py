@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -154,3 +155,7 @@ def test_the_cpu_is_named_as_the_kernel_names_it(tmp_path: Path) -> None:
         "processor\t: 0\nmodel name\t: Abacus 9\nprocessor\t: 1\nmodel name\t: Abacus 9\n"
     )
     assert cpu_model(tmp_path / "cpuinfo") == "Abacus 9"
+
+
+def test_a_system_that_names_no_cpu_has_an_architecture(tmp_path: Path) -> None:
+    assert cpu_model(tmp_path / "none") == platform.machine()
