@@ -46,8 +46,9 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         layers = get_layers_from_vllm_config(vllm_config, AttentionLayerBase, layer_names).values()
         self._needs = step.Needs(
             # Of the layers, not of the group: one group may hold layers with a window and without.
-            windows={layer.impl.sliding_window for layer in layers} or {getattr(kv_cache_spec, "sliding_window", None)},
-            distances=any(layer.impl.rules.slopes is not None for layer in layers),
+            windows={layer.impl.attention.window for layer in layers}
+            or {getattr(kv_cache_spec, "sliding_window", None)},
+            distances=any(layer.impl.attention.rules.slopes is not None for layer in layers),
             dtype=vllm_config.model_config.dtype,
             block_size=kv_cache_spec.block_size,
             most_keys=min((layer.impl.most_keys for layer in layers), default=vllm_config.model_config.max_model_len),
