@@ -27,7 +27,10 @@ def devices(device: str | None = None, asked_by: str = "argument") -> Selection:
 
 
 def explain(device: str | None = None, asked_by: str = "argument") -> Explanation:
-    """The long form of `devices`: for each candidate (or just ``device``) what was looked at, and what to do."""
+    """The long form of `devices`: for each candidate (or just ``device``) what was looked at, and what to do.
+
+    Its arguments are those of `devices`, and so is what it raises.
+    """
     selection = devices(device, asked_by)
     named = None if device in (None, AUTO) else device
     return Explanation(
@@ -41,7 +44,7 @@ def auto() -> Device:
     """Chooses the best usable device and makes it live: the one the settings ask for, else by priority, then name.
 
     Returns the same device on every call, whatever a later probe would say; only changed settings choose anew.
-    Raises DeviceUnusableError where the settings ask for one that isn't usable.
+    Raises DeviceUnusableError where the settings ask for one that isn't usable, else what `select` raises.
     """
     return _auto(settings.read().values, os.getpid())
 
@@ -55,8 +58,10 @@ def _auto(values: settings.Settings, pid: int) -> Device:
 def select(*names: str, index: int | None = None) -> Device:
     """Makes the first usable of the named devices live: ``select("neuron")``, ``select("neuron", "cuda", index=1)``.
 
+    ``index`` is its place among those of its kind, from 0; None leaves it to PyTorch's current device.
     Raises UnknownDeviceError for a name no backend has, DeviceUnusableError (with every verdict) where none is usable,
-    BadInputError for an index that the device does not have.
+    BadInputError for no name, a bad setting or an index that the device does not have, ActivationError where it can't
+    be made live, ForkedDeviceError in a child of a process that has made it live.
     """
     from accelplug.activation import activate  # and with it the tables, which who only looks at devices doesn't need
 

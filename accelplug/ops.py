@@ -26,7 +26,10 @@ def rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6) -> Tensor:
 
 
 def silu_and_mul(input: Tensor) -> Tensor:
-    """``silu(a) * b``, where ``a`` and ``b`` are the two halves of the last dimension: (..., 2n) to (..., n)."""
+    """``silu(a) * b``, where ``a`` and ``b`` are the two halves of the last dimension: (..., 2n) to (..., n).
+
+    Raises ValueError where it can't be halved.
+    """
     return torch.ops.accelplug.silu_and_mul.default(input)
 
 
@@ -34,7 +37,7 @@ def rotary_embedding(input: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotates each pair of an element in the first half of the last dimension and its partner in the second.
 
     input (..., heads, n), cos and sin (..., n / 2), the same for all heads; result as input. This is the order of
-    GPT-NeoX and Llama's checkpoints on the Hub, not that of interleaved pairs.
+    GPT-NeoX and Llama's checkpoints on the Hub, not that of interleaved pairs. Raises ValueError for an odd n.
     """
     return torch.ops.accelplug.rotary_embedding.default(input, cos, sin)
 
@@ -47,6 +50,7 @@ def quantized_linear(
     input (..., n) is not quantised; result (..., m) in its dtype. weight (m, n * bits / 8) is uint8; of two values of
     4 bits in a byte, the lower bits are the first. scales (m, groups) and zeros (m, groups), where n / groups
     neighbours of a row share one, are in the input's dtype; without zeros, zero is the middle, 8 or 128. bias (m).
+    Raises ValueError for other bits, and for a weight or groups that don't go with the input.
     """
     return torch.ops.accelplug.quantized_linear.default(input, weight, scales, zeros, bias, bits)
 

@@ -12,7 +12,7 @@ from torch.nn import functional
 import accelplug
 from accelplug import ops
 from accelplug.bench.operators import attend, operators
-from accelplug.bench.records import Dimensions
+from accelplug.bench.records import ModelSizes
 from accelplug.bench.workloads import Place, Step, Workload
 
 NOT_IN_A_LAYER = ("embedding", "linear: logits", "sampling", "gather")
@@ -30,7 +30,7 @@ class Weights(NamedTuple):
     second_norm: Tensor
 
 
-def layer(model: Dimensions, step: Step) -> Layer:
+def layer(model: ModelSizes, step: Step) -> Layer:
     """A layer of Llama's kind, whose sequences have all tokens but the newest in a cache of keys and values.
 
     It takes hidden (tokens, hidden), cos and sin (tokens, head size / 2), keys and values (sequences, KV heads,
@@ -57,7 +57,7 @@ def _by_sequence(tokens: Tensor, step: Step) -> Tensor:
     return tokens.unflatten(0, (step.sequences, step.queries)).transpose(1, 2)
 
 
-def layers(model: Dimensions, step: Step, size: int) -> list[Workload]:
+def layers(model: ModelSizes, step: Step, size: int) -> list[Workload]:
     """The layer, op by op and compiled. What it has to do is what its operators have to do."""
     parts = [part for part in operators(model, step, size) if not part.name.startswith(NOT_IN_A_LAYER)]
     calls = [part.per_step // model.layers for part in parts]  # a norm beyond the layers' is not one layer's
@@ -80,7 +80,7 @@ def layers(model: Dimensions, step: Step, size: int) -> list[Workload]:
     ]
 
 
-def _inputs(model: Dimensions, step: Step, place: Place) -> tuple[Any, ...]:
+def _inputs(model: ModelSizes, step: Step, place: Place) -> tuple[Any, ...]:
     queries, keys = model.heads * model.head_size, model.kv_heads * model.head_size
     weights = Weights(
         qkv=place.normal(queries + 2 * keys, model.hidden),

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from accelplug.bench.records import Dimensions
+from accelplug.bench.records import ModelSizes
 from accelplug.errors import BadInputError, did_you_mean
 
 CONFIG = "config.json"
@@ -18,9 +18,9 @@ DEFAULT = "smollm2-135m"
 
 # From the config.json that each is published with.
 PUBLISHED = {
-    sizes.name: sizes
-    for sizes in (
-        Dimensions(
+    each.name: each
+    for each in (
+        ModelSizes(
             name="smollm2-135m",
             hidden=576,
             layers=30,
@@ -30,7 +30,7 @@ PUBLISHED = {
             intermediate=1536,
             vocabulary=49152,
         ),
-        Dimensions(
+        ModelSizes(
             name="qwen3-0.6b",
             hidden=1024,
             layers=28,
@@ -40,7 +40,7 @@ PUBLISHED = {
             intermediate=3072,
             vocabulary=151936,
         ),
-        Dimensions(
+        ModelSizes(
             name="llama-3.1-8b",
             hidden=4096,
             layers=32,
@@ -54,7 +54,7 @@ PUBLISHED = {
 }
 
 
-def dimensions(model: str) -> Dimensions:
+def sizes(model: str) -> ModelSizes:
     """The sizes of ``model``: a name in `PUBLISHED`, a folder with a checkpoint, or a name on the Hub.
 
     Raises BadInputError for anything else, and for a model without the parts that are measured.
@@ -63,7 +63,7 @@ def dimensions(model: str) -> Dimensions:
         return PUBLISHED[model]
     folder = Path(model)
     if (folder / CONFIG).is_file():
-        return _sizes(json.loads((folder / CONFIG).read_text(encoding="utf-8")), folder.absolute().name, model)
+        return _of_config(json.loads((folder / CONFIG).read_text(encoding="utf-8")), folder.absolute().name, model)
     if folder.is_dir():
         raise BadInputError(f"--model {model}: the folder has no {CONFIG}, so it is no checkpoint")
     if "/" not in model or folder.is_absolute():
@@ -71,7 +71,7 @@ def dimensions(model: str) -> Dimensions:
             f"--model {model!r} is neither a folder nor known{did_you_mean(model, PUBLISHED)}; known sizes: "
             f"{', '.join(PUBLISHED)}; or give a checkpoint's folder, or OWNER/NAME on the Hub"
         )
-    return _sizes(_from_the_hub(model), model, model)
+    return _of_config(_from_the_hub(model), model, model)
 
 
 def is_checkpoint(model: str) -> bool:
@@ -91,11 +91,11 @@ def _from_the_hub(model: str) -> dict[str, Any]:
     return config
 
 
-def _sizes(config: dict[str, Any], name: str, model: str) -> Dimensions:
+def _of_config(config: dict[str, Any], name: str, model: str) -> ModelSizes:
     config = config.get("text_config") or config  # of a model with images, the part that writes
     try:
         heads = config["num_attention_heads"]
-        return Dimensions(
+        return ModelSizes(
             name=name,
             hidden=config["hidden_size"],
             layers=config["num_hidden_layers"],

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from accelplug import ops
-from accelplug.bench.records import Dimensions
+from accelplug.bench.records import ModelSizes
 from accelplug.bench.workloads import Place, Step, Workload
 
 FULL = 4  # bytes of a float32, in which sampling works
@@ -20,7 +20,7 @@ TOP_K = 50
 LOGITS = "linear: logits"
 
 
-def operators(model: Dimensions, step: Step, size: int) -> list[Workload]:
+def operators(model: ModelSizes, step: Step, size: int) -> list[Workload]:
     """Every operator of one step. ``size`` is the bytes of an element of weights and activations."""
     return [
         *_linears(model, step, size),
@@ -30,7 +30,7 @@ def operators(model: Dimensions, step: Step, size: int) -> list[Workload]:
     ]
 
 
-def _linears(model: Dimensions, step: Step, size: int) -> list[Workload]:
+def _linears(model: ModelSizes, step: Step, size: int) -> list[Workload]:
     queries, keys = model.heads * model.head_size, model.kv_heads * model.head_size
     sizes = {
         "linear: query, key, value": (step.tokens, model.hidden, queries + 2 * keys),
@@ -58,7 +58,7 @@ def _weights_and_rows(rows: int, inputs: int, outputs: int, place: Place) -> tup
     return place.normal(rows, inputs), place.normal(outputs, inputs)
 
 
-def _pointwise(model: Dimensions, step: Step, size: int) -> list[Workload]:
+def _pointwise(model: ModelSizes, step: Step, size: int) -> list[Workload]:
     tokens, width, head, heads = step.tokens, model.hidden, model.head_size, model.heads + model.kv_heads
     row, gated, rotated = tokens * width, tokens * model.intermediate, tokens * heads * head
     return [
@@ -126,7 +126,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     )
 
 
-def _attention(model: Dimensions, step: Step, size: int) -> list[Workload]:
+def _attention(model: ModelSizes, step: Step, size: int) -> list[Workload]:
     heads, kv_heads, head = model.heads, model.kv_heads, model.head_size
     slots = step.sequences * step.context
     asked, held, written = step.tokens * heads * head, slots * kv_heads * head, step.tokens * kv_heads * head
@@ -173,7 +173,7 @@ def _attention(model: Dimensions, step: Step, size: int) -> list[Workload]:
     ]
 
 
-def _sampling(model: Dimensions, step: Step) -> list[Workload]:
+def _sampling(model: ModelSizes, step: Step) -> list[Workload]:
     logits = step.sequences * model.vocabulary
 
     def made(name: str, flops: int, written: int, call: Callable[[Tensor], Any]) -> Workload:

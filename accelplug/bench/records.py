@@ -12,7 +12,7 @@ from accelplug.errors import BadInputError
 from accelplug.specs import RanOn, Record
 
 
-class Dimensions(Record):
+class ModelSizes(Record):
     """The sizes of a decoder-only model with gated MLPs. ``hidden`` is the width of a token between layers."""
 
     name: str
@@ -113,7 +113,7 @@ class DeviceBench(Record):
 class Setup(Record):
     """What makes two runs comparable: what ran, on what software. A run goes on only under an equal one."""
 
-    model: Dimensions
+    model: ModelSizes
     dtype: str
     devices: tuple[str, ...]
     quick: bool

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from importlib.metadata import EntryPoint
 
-from accelplug.bench.records import Dimensions, Serving
+from accelplug.bench.records import ModelSizes, Serving
 from accelplug.entry_points import of_group, origin
 from accelplug.errors import BadInputError
 
@@ -25,7 +25,7 @@ def server() -> EntryPoint | None:
     return found[0] if found else None
 
 
-def served(by: EntryPoint | None, device: str, model: str, sizes: Dimensions, dtype: str) -> Serving:
+def served(by: EntryPoint | None, device: str, model: str, sizes: ModelSizes, dtype: str) -> Serving:
     """What came of serving ``model`` on ``device``, or why nothing could."""
     if by is None:
         return Serving(error="no package that serves models is installed: pip install 'accelplug[vllm]'")

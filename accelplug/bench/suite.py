@@ -64,7 +64,7 @@ def run(
     """
     examined = [_usable(name) for name in devices or _usable_here()]
     setup = Setup(
-        model=models.dimensions(model),
+        model=models.sizes(model),
         dtype=_dtype(dtype, examined),
         devices=tuple(each.name for each in examined),
         quick=quick,

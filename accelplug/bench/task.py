@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fnmatch import fnmatchcase
 
-from accelplug.bench.records import Dimensions
+from accelplug.bench.records import ModelSizes
 from accelplug.specs import Record
 
 
@@ -12,7 +12,7 @@ class Task(Record):
     """A device, the sizes, the dtype's name, and which workloads: ``only`` are patterns of names, empty: all."""
 
     device: str
-    model: Dimensions
+    model: ModelSizes
     dtype: str
     quick: bool = False
     only: tuple[str, ...] = ()

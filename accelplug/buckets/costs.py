@@ -12,6 +12,7 @@ from accelplug.errors import BadInputError
 from accelplug.specs.record import Record
 
 Cost = Callable[[int], float]
+"""A bucket's size to what it costs to run it once, a positive, finite number."""
 
 
 class AffineCost(Record):
@@ -42,7 +43,7 @@ class AffineCost(Record):
 
 
 class MeasuredCost(Record):
-    """The seconds that each bucket took."""
+    """The seconds that each bucket took. Raises BadInputError when it is asked for one that wasn't measured."""
 
     seconds: dict[int, float]
 

@@ -38,27 +38,29 @@ class Grid:
     def product(
         cls,
         ladders: Mapping[str, Ladder],
-        occurs: Callable[..., bool] = lambda **lengths: True,
+        occurs: Callable[..., bool] | None = None,
         cost: Callable[..., float] | None = None,
     ) -> Grid:
         """All combinations of the ladders' buckets that can occur.
 
-        ``occurs`` gets, by axis, the ``range`` of lengths that land in a bucket. Never more sequences than tokens:
-        ``lambda tokens, seqs: seqs.start < tokens.stop``.
+        ``occurs`` gets, by axis, the ``range`` of lengths that land in a bucket; without it, all can. Never more
+        sequences than tokens: ``lambda tokens, seqs: seqs.start < tokens.stop``. ``cost`` is as the class has it.
+        Raises BadInputError where none can occur.
         """
         shapes = itertools.product(*(ladder.sizes for ladder in ladders.values()))
         pairs = [*ladders.items()]
 
         def possible(shape: Shape) -> bool:
             lengths = {axis: ladder.lengths(size) for (axis, ladder), size in zip(pairs, shape, strict=True)}
-            return occurs(**lengths)
+            return occurs is None or occurs(**lengths)
 
         return cls(tuple(ladders), frozenset(filter(possible, shapes)), cost)
 
     def choose(self, **lengths: int) -> Shape:
         """The cheapest shape that holds the lengths, which are given for each axis.
 
-        Raises ShapeRefusedError, which names the limits, where none does.
+        Raises ShapeRefusedError, which names the limits, where none does, BadInputError for other axes or a length
+        below 1.
         """
         if lengths.keys() != {*self.axes}:
             raise BadInputError(f"lengths for {', '.join(lengths) or 'no axis'}; give them for {', '.join(self.axes)}")

@@ -46,7 +46,8 @@ def running(plan: WarmupPlan, **sizes: int) -> Iterator[None]:
 class NoMoreCompiles:
     """A context in which torch compiles nothing anew, in any thread; or says so each time, and counts.
 
-    ``compiles`` is how many it has counted. `start` and `stop` are for code that can't be indented.
+    ``compiles`` is how many it has counted. `start` and `stop` are for code that can't be indented. ``mode`` and
+    ``usage`` are as `no_more_compiles` has them. Raises BadInputError for another mode.
     """
 
     def __init__(self, mode: Mode, usage: Usage | None = None) -> None:
@@ -100,6 +101,8 @@ def no_more_compiles(mode: Mode = "error", usage: Usage | None = None) -> NoMore
         and those that are compiled, elsewhere torch's RuntimeError. ``warn``: it is compiled, logged and counted.
     usage
         Where ``warn`` counts, besides ``compiles`` of the returned context.
+
+    Raises BadInputError for another mode.
     """
     return NoMoreCompiles(mode, usage)
 

@@ -28,7 +28,10 @@ class Ladder:
 
     @classmethod
     def powers_of_two(cls, first: int, last: int) -> Ladder:
-        """``first``, twice that, and so on, then ``last``, which need not be one of them."""
+        """``first``, twice that, and so on, then ``last``, which need not be one of them.
+
+        Raises BadInputError where ``first`` is below 1, or ``last`` below ``first``.
+        """
         _check_ends(first, last)
         sizes = [first]
         while sizes[-1] * 2 < last:
@@ -37,7 +40,10 @@ class Ladder:
 
     @classmethod
     def linear(cls, first: int, last: int, step: int) -> Ladder:
-        """From ``first`` in steps of ``step``, then ``last``, which need not be on a step."""
+        """From ``first`` in steps of ``step``, then ``last``, which need not be on a step.
+
+        Raises BadInputError as `powers_of_two`, and for a step below 1.
+        """
         _check_ends(first, last)
         if step < 1:
             raise BadInputError(f"a ladder in steps of {step}; a step is a whole number from 1")
@@ -47,7 +53,7 @@ class Ladder:
     def geometric(cls, first: int, last: int, count: int) -> Ladder:
         """About ``count`` sizes from ``first`` to ``last``, each the same factor above the one before.
 
-        Fewer where neighbours round to the same size.
+        Fewer where neighbours round to the same size. Raises BadInputError as `powers_of_two`, and for a count below 2.
         """
         _check_ends(first, last)
         if count < 2:
@@ -63,7 +69,8 @@ class Ladder:
     def choose(self, length: int, what: str = "length") -> int:
         """The smallest bucket that holds ``length``.
 
-        Raises ShapeRefusedError, which names the limit, above the largest one; ``what`` names the length in it.
+        Raises ShapeRefusedError, which names the limit, above the largest one, BadInputError for a length below 1;
+        ``what`` names the length in them.
         """
         if length < 1:
             raise BadInputError(f"a {what} of {length}: there is nothing to put into a bucket")
@@ -72,18 +79,24 @@ class Ladder:
         return self.sizes[bisect_left(self.sizes, length)]
 
     def lengths(self, bucket: int) -> range:
-        """The lengths for which ``bucket`` is chosen."""
+        """The lengths for which ``bucket`` is chosen. Raises ValueError for a size that is no bucket."""
         at = self.sizes.index(bucket)
         return range(self.sizes[at - 1] + 1 if at else 1, bucket + 1)
 
     def up_to(self, largest: int) -> Ladder:
-        """The buckets below ``largest``, and ``largest`` itself; all of them where none is above it."""
+        """The buckets below ``largest``, and ``largest`` itself; all of them where none is above it.
+
+        Raises BadInputError for one below 1.
+        """
         if largest >= self.largest:
             return self
         return Ladder((*(size for size in self.sizes if size < largest), largest))
 
     def aligned(self, multiple: int) -> Ladder:
-        """Each size rounded up to a multiple of ``multiple``; sizes that become equal become one."""
+        """Each size rounded up to a multiple of ``multiple``; sizes that become equal become one.
+
+        Raises BadInputError for a multiple below 1.
+        """
         if multiple < 1:
             raise BadInputError(f"buckets that are multiples of {multiple}; a multiple is a whole number from 1")
         return Ladder(tuple(sorted({alignment.up_to(size, multiple) for size in self.sizes})))

@@ -87,7 +87,8 @@ def default_ladder(
     """The ladder of a device for lengths up to ``largest``; None where the device takes any shape.
 
     ``setting``, what a person wrote, goes before all; then come the device's own buckets, then powers of two from
-    ``smallest``. All sizes are made multiples of ``multiple``.
+    ``smallest``. All sizes are made multiples of ``multiple``. Raises BadInputError for a ``setting`` that is no
+    ladder, and for a length below 1.
     """
     if not constraints.static_shapes:
         return None

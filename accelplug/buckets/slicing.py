@@ -51,7 +51,10 @@ class Slicer:
         self._lock = threading.Lock()
 
     def slices(self, length: int) -> tuple[Slice, ...]:
-        """The slices, largest bucket first, so that only the last one has padding. ``length`` is from 1."""
+        """The slices, largest bucket first, so that only the last one has padding.
+
+        Raises BadInputError for a length below 1.
+        """
         if length < 1:
             raise BadInputError(f"a length of {length} can't be sliced")
         left = -(-length // self._unit)

@@ -64,7 +64,10 @@ def expect(holds: bool, otherwise: str) -> None:
 
 
 def expect_raises(error: type[BaseException], words: str, action: Callable[[], object]) -> BaseException:
-    """The exception of ``action``, which must be an ``error`` whose message has ``words`` in it."""
+    """The exception of ``action``, which must be an ``error`` whose message has ``words`` in it, in any case.
+
+    Raises AssertionError where it isn't, or where nothing is raised.
+    """
     try:
         action()
     except error as raised:

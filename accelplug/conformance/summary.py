@@ -37,10 +37,14 @@ def headline(report: ConformanceReport) -> str:
 
 
 def provenance(report: ConformanceReport) -> str:
-    """What ran: versions, and on what the backend's device path has ever been run."""
+    """What ran: versions, and on what the backend's device path has ever been run.
+
+    The backend is said by its distribution, so accelplug is said once where it brings the backend itself.
+    """
     where = "simulated: this says nothing about hardware" if report.simulated else _ran_on(report)
-    vllm = f", vLLM {report.vllm}" if report.vllm else ""
-    return f"{report.backend}, torch {report.torch}{vllm}, accelplug {report.accelplug}; {where}"
+    vllm = (f"vLLM {report.vllm}",) if report.vllm else ()
+    ran = dict.fromkeys((report.backend, f"torch {report.torch}", *vllm, f"accelplug {report.accelplug}"))
+    return f"{', '.join(ran)}; {where}"
 
 
 def level_line(report: ConformanceReport) -> str:

@@ -42,7 +42,10 @@ def standing_in(profile: Profile, count: int, visible_devices: str) -> Iterator[
 
 
 def bring_up(name: str) -> None:
-    """Registers the device and the SDK's Dynamo backend. Called by the stand-in's module when it is imported."""
+    """Registers the device and the SDK's Dynamo backend. Called by the stand-in's module when it is imported.
+
+    Raises RuntimeError where somebody else imports that.
+    """
     from accelplug.sim import device
 
     if name not in _expected:

@@ -17,7 +17,15 @@ ENTRY_POINTS = "accelplug.backends"  # the group in which a package names the mo
 
 
 class RanOn(Word):
-    """The best that this backend's device path has been run on."""
+    """The best that this backend's device path, or a kernel, has been run on.
+
+    hardware
+        The device itself.
+    simulator
+        A simulation of it.
+    nothing
+        Neither.
+    """
 
     hardware = "hardware"
     simulator = "simulator"

@@ -9,7 +9,25 @@ from accelplug.specs.word import Word
 
 
 class Verdict(Word):
-    """Whether a backend's device can be used in this process, and if not, what stands in the way."""
+    """Whether a backend's device can be used in this process, and if not, what stands in the way.
+
+    usable
+        It can be.
+    no_hardware
+        There is no such device in this machine.
+    no_driver
+        There is one, and no driver for it, or none that this user may open.
+    no_software
+        There is one, and its SDK or a PyTorch for it is missing, or of a version that can't be used.
+    broken
+        The backend failed to load, to describe itself or to probe.
+    hidden
+        An environment variable leaves this process none of the devices there are.
+    disabled
+        The setting `backends` leaves the backend out; it wasn't loaded.
+    timeout
+        Its probe took longer than it may.
+    """
 
     usable = "usable"
     no_hardware = "no_hardware"

@@ -13,7 +13,16 @@ from accelplug.specs.record import Record
 
 
 class Candidate(Record):
-    """One backend as it stands on this host: what its probe said, and where the backend came from."""
+    """One backend as it stands on this host: what its probe said, and where the backend came from.
+
+    The other fields are those of its `DeviceSpec` and its `Probe`. A backend that didn't load has a name, which is its
+    title too, and a verdict with its reason.
+
+    probe_ms
+        Milliseconds that the probe took.
+    distribution
+        The package that brings the backend, with its version.
+    """
 
     name: str
     title: str
@@ -33,6 +42,7 @@ class Candidate(Record):
 
     @property
     def usable(self) -> bool:
+        """Whether it can be made live here."""
         return self.verdict is Verdict.usable
 
     @property
@@ -46,6 +56,7 @@ class Selection(Record):
 
     ``chosen`` is None where nothing that was asked for is usable. ``candidates`` are in the order in which ``auto``
     prefers them. ``requested`` is what was asked for: "auto", a name, or names in order of preference.
+    ``selection["neuron"]`` is one candidate; it raises KeyError for a name that no backend has.
     """
 
     chosen: str | None
@@ -63,6 +74,7 @@ class Selection(Record):
         return len(self.candidates)
 
     def names(self) -> Iterator[str]:
+        """Of all candidates, in their order."""
         return (candidate.name for candidate in self.candidates)
 
     def __str__(self) -> str:
@@ -76,7 +88,11 @@ class Selection(Record):
 
 
 class Explanation(Record):
-    """The long form of a selection: for one device or all of them, what was looked at, found, and what to do."""
+    """The long form of a selection: for one device or all of them, what was looked at, found, and what to do.
+
+    ``device`` is the one that it is about, None for all. ``settings`` are those that are set, each with its value and
+    where that comes from: ``{"device": "neuron (ACCELPLUG_DEVICE)"}``.
+    """
 
     selection: Selection
     device: str | None = None

@@ -105,7 +105,10 @@ def fallback_report(reset: bool = False) -> FallbackReport:
 
 
 def live() -> Ledger:
-    """The ledger of the device that was made live last; one whose SDK counts comes before one whose doesn't."""
+    """The ledger of the device that was made live last; one whose SDK counts comes before one whose doesn't.
+
+    Raises AccelplugError where no device is live.
+    """
     ledgers = sorted(_ledgers.values(), key=lambda ledger: ledger.source is not None)
     if not ledgers:
         raise AccelplugError("no device is live in this process, so nothing is counted; accelplug.auto() comes first")

@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 from accelplug.testing.records import UpstreamReport
 from accelplug.testing.summary import COLUMNS, HEADINGS, headline, named, reasons, said
+from accelplug.testing.upstream import Upstream
 
 RULES = """\
-`make test-upstream` runs a selection of {title}'s tests, of the installed version, on a simulated device, and writes
-that device's section of this page. It runs `pytest --accelplug-upstream vllm`, which fetches the source distribution of
-{title} once, into the user's cache.
-
-    make test-upstream                                                  # on neuron
-    ACCELPLUG_SIMULATE=spyre make test-upstream                         # on spyre
-    pytest --accelplug-upstream vllm                                    # on the device of this machine
-    pytest --accelplug-upstream vllm --accelplug-upstream-select NAME   # one group of the tables below
-    pytest --accelplug-upstream vllm tests/ir -k priority               # any of the project's tests
-
-Test files aren't edited. While they are imported, `"cuda"`, `"cuda:0"` and `f"cuda:{{i}}"` become the device,
+Test files aren't edited. While they are imported, `"cuda"`, `"cuda:0"` and `f"cuda:{i}"` become the device,
 `torch.cuda` becomes the device's module and `x.cuda()` becomes `x.to(device)`. A floating-point comparison that fails
 is made again with tolerances of at least 4 times the machine epsilon of the less precise dtype; a test that needed it
-counts as *relaxed*. Names of models on the Hugging Face hub find small random ones that are made on the spot. A test
-that is known to fail has to fail (*xfailed*): one that passes is reported as failed.
-"""
+counts as *relaxed*."""
+KNOWN = "A test that is known to fail has to fail (*xfailed*): one that passes is reported as failed."
+WIDTH = 120
 
 
-def write(file: Path, report: UpstreamReport) -> None:
+def write(file: Path, report: UpstreamReport, project: Upstream) -> None:
     """Puts ``report`` in the place of its device's section in ``file``, which need not be there yet."""
     before = file.read_text(encoding="utf-8") if file.exists() else ""
-    file.write_text(with_section(before, report), encoding="utf-8")
+    file.write_text(with_section(before, report, project), encoding="utf-8")
 
 
-def with_section(page: str, report: UpstreamReport) -> str:
-    """``page`` with ``report`` as the section of its device, in the order of their names."""
+def with_section(page: str, report: UpstreamReport, project: Upstream) -> str:
+    """``page`` with ``report`` as the section of its device, in the order of their names.
+
+    What stands before the sections is the ``project``'s words and the rules that hold for all projects.
+    """
     sections = {part.partition("\n")[0]: part for part in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
     sections[report.device] = "\n".join(_section(report)) + "\n"
-    whole = [f"# {report.title}'s own tests on accelplug's devices\n\n{RULES.format(title=report.title)}"]
+    whole = [f"# {report.title}'s own tests on accelplug's devices\n", *_head(project)]
     whole += [f"## {sections[device].rstrip()}\n" for device in sorted(sections)]
     return "\n".join(whole)
+
+
+def _head(project: Upstream) -> Iterator[str]:
+    if project.introduction:
+        yield project.introduction.rstrip() + "\n"
+    rules = " ".join(filter(None, (RULES, project.rules, KNOWN)))
+    yield textwrap.fill(rules, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def _section(report: UpstreamReport) -> Iterator[str]:

@@ -152,7 +152,7 @@ class UpstreamSession:
             Path(file).write_text(report.model_dump_json(indent=1) + "\n", encoding="utf-8")
         if file := config.getoption("accelplug_upstream_page"):
             if whole:
-                page.write(Path(file), report)
+                page.write(Path(file), report, self._upstream)
             terminalreporter.write_line(f"{file}: {'written' if whole else 'left as it was, as not all tests ran'}")
 
     def _runs_everything(self, config: pytest.Config) -> bool:

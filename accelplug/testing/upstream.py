@@ -27,6 +27,9 @@ class Upstream:
     ``selection`` is the YAML file with the tests that run. ``fetch()`` is the folder that has the project's folder
     ``tests`` in it and nothing that could be imported in the installed project's place; it may download. Tests run in a
     process with ``environment()``, where ``prepare()`` makes the device live before any of them is imported.
+
+    What the page of its reports says besides, in Markdown: ``introduction``, how its tests are run, comes first;
+    ``rules`` are sentences on what its tests find other than they would elsewhere, beyond what accelplug changes.
     """
 
     title: str
@@ -35,6 +38,8 @@ class Upstream:
     fetch: Callable[[], Path]
     environment: Callable[[], Mapping[str, str]]
     prepare: Callable[[], Target]
+    introduction: str = ""
+    rules: str = ""
 
 
 def find(name: str) -> Upstream:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from accelplug.bench import Bench, DeviceBench, Measured, Roofline
-from accelplug.bench.records import Dimensions, Setup
+from accelplug.bench.records import ModelSizes, Setup
 from accelplug.specs import RanOn
 
-SIZES = Dimensions(
+SIZES = ModelSizes(
     name="tiny", hidden=64, layers=2, heads=4, kv_heads=2, head_size=16, intermediate=128, vocabulary=256
 )
 # 1 GB/s, 1 Tflop/s, a microsecond a call

@@ -142,4 +142,4 @@ def test_a_checkpoint_without_the_parts_that_are_measured_is_refused(tmp_path: P
         json.dumps({key: CONFIG[key] for key in CONFIG if key != "intermediate_size"})
     )
     with pytest.raises(BadInputError, match="has no intermediate_size; decoder-only models"):
-        models.dimensions(str(tmp_path))
+        models.sizes(str(tmp_path))

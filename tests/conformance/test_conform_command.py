@@ -20,7 +20,7 @@ from accelplug.cli.conform import complete_area, complete_level
 from accelplug.cli.options import complete_backend
 from accelplug.conformance import Check, ConformanceReport, Outcome, files
 from accelplug.conformance.page import page
-from accelplug.conformance.summary import headline, level_line, ops_line
+from accelplug.conformance.summary import headline, level_line, ops_line, provenance
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "reference" / "cli-schema.json").read_text())
 Conform = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -143,6 +143,12 @@ def test_a_report_in_words() -> None:
     assert ops_line(made_up()) == (
         "operators: forward 2 (1 by the device, 1 wrong); backward 2 (1 by the device, 1 partly on the CPU)"
     )
+
+
+def test_what_ran_is_said_once_where_accelplug_brings_the_backend() -> None:
+    ends = "simulated: this says nothing about hardware"
+    assert provenance(report()) == f"acme-accelplug 1.0, torch 2, accelplug 1; {ends}"
+    assert provenance(report(vllm="3", backend="accelplug 1")) == f"accelplug 1, torch 2, vLLM 3; {ends}"
 
 
 def test_html_writes_the_page(conform: Conform, tmp_path: Path) -> None:

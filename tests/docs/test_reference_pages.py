@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import get_args, get_type_hints
 
 import pytest
@@ -37,6 +38,11 @@ def test_the_public_api_is_on_its_page_with_what_it_says() -> None:
 def test_every_record_is_on_the_page_of_records() -> None:
     headings = re.findall(r"^### (\w+)$", python_pages.records(), re.MULTILINE)
     assert {*specs.__all__} - {*headings} == set()
+
+
+@pytest.mark.parametrize("page", [python_pages.api, python_pages.records, python_pages.libraries])
+def test_a_page_comes_out_the_same_in_every_process(page: Callable[[], str]) -> None:
+    assert not re.search(r" at 0x[0-9a-f]+", page())
 
 
 def test_every_command_is_on_its_page_with_its_options() -> None:

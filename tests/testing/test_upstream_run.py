@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from accelplug.testing import Target, Upstream
 from accelplug.testing.page import with_section
 from accelplug.testing.records import UpstreamReport
 from accelplug.testing.summary import lines
@@ -26,6 +27,8 @@ def upstream():
         fetch=lambda: here / "tree",
         environment=lambda: {"ACME": "offline"},
         prepare=lambda: Target(device="cpu", simulated=True),
+        introduction="Run them with `make acme`.",
+        rules="A second machine is a process.",
     )
 """
 SELECTION = """
@@ -196,17 +199,21 @@ def test_the_page_has_a_row_for_each_group_and_every_reason(
     assert "| devices | tensors go where they should | 4 | 1 | 2 | 1 | 1 | 2 | 1 |" in page
     assert "* needs two GPUs:\n    * `tests/test_devices.py::test_skips`" in page
     assert "this says nothing about hardware" in page
+    words = " ".join(page.partition("## cpu")[0].split())
+    assert words.startswith("# Acme's own tests on accelplug's devices Run them with `make acme`. Test files aren't")
+    assert "counts as *relaxed*. A second machine is a process. A test that is known to fail" in words
 
 
 def test_a_run_replaces_its_devices_section_of_the_page_and_keeps_the_others(
-    ran: tuple[subprocess.CompletedProcess[str], UpstreamReport],
+    project: Path, ran: tuple[subprocess.CompletedProcess[str], UpstreamReport]
 ) -> None:
     first, nothing_ran = ran[1], ran[1].model_copy(update={"tests": ()})
-    page = with_section("", first)
-    both = with_section(page, nothing_ran.model_copy(update={"device": "acme"}))
+    acme = Upstream("Acme", "1.0", project / "selection.yaml", lambda: project, dict, lambda: Target("cpu", True))
+    page = with_section("", first, acme)
+    both = with_section(page, nothing_ran.model_copy(update={"device": "acme"}), acme)
     assert [line for line in both.splitlines() if line.startswith("## ")] == ["## acme", "## cpu"]
     assert both.endswith(page[page.index("## cpu") :])
-    again = with_section(both, nothing_ran)
+    again = with_section(both, nothing_ran, acme)
     assert again.count("0 passed") == 2
     assert again.count("# Acme's own tests") == 1
 

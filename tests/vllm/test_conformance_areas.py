@@ -40,13 +40,15 @@ def accelplug_attention(attn_type, config):
 """
 # A slot of -1 is the last one to PyTorch, and a window is not looked at.
 ATTENTION = """
+from dataclasses import replace
+
 import torch
 from accelplug_vllm.native.attention.backend import PagedAttention, PagedAttentionLayer
 
 class AcmeLayer(PagedAttentionLayer):
     def __init__(self, *args, **given):
         super().__init__(*args, **given)
-        self.sliding_window = None
+        self.attention = replace(self.attention, window=None)
 
     def do_kv_cache_update(self, layer, key, value, kv_cache, slot_mapping):
         content = torch.cat((key, value), -1).to(kv_cache.dtype)

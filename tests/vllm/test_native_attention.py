@@ -77,7 +77,8 @@ def computed(case: Case, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
     )
     output = torch.empty_like(query)
     flat = [torch.cat(x) for x in (keys, values)] if not case.cached else [None, None]
-    step.run(step.prepare(batch, needs), query, *flat, kv_cache, output, case.window, case.rules, case.compute)
+    attention = step.Attention(case.rules, case.window, case.compute)
+    step.run(step.prepare(batch, needs), attention, query, *flat, kv_cache, output)
 
     expected = [
         reference(case, row, q, k, v)

@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from accelplug_vllm.upstream import hub, sdist, upstream
 
+from accelplug.testing.page import with_section
 from accelplug.testing.records import UpstreamReport
 from accelplug.testing.selection import read
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_tests_are_those_of_the_installed_version_without_the_wheels_suffix() -> None:
@@ -62,6 +65,22 @@ def test_the_hub_finds_the_small_models_by_the_names_in_the_tests(
 
 def test_the_list_of_tests_is_for_the_version_that_is_installed() -> None:
     assert read(upstream().selection).written_for == upstream().version
+
+
+def test_the_page_of_the_documentation_is_as_another_run_would_begin_it() -> None:
+    page, project = (ROOT / "docs" / "upstream.md").read_text(), upstream()
+    run = UpstreamReport(
+        title=project.title,
+        version=project.version,
+        written_for=project.version,
+        device="zz",  # its section comes last
+        simulated=True,
+        torch="2",
+        accelplug="1",
+        groups={},
+        tests=(),
+    )
+    assert with_section(page, run, project).startswith(page)
 
 
 @pytest.mark.skipif(not sdist.folder_of(upstream().version).is_dir(), reason="make test-upstream has not fetched them")

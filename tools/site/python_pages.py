@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from enum import Enum
 from importlib import import_module
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
@@ -65,8 +65,11 @@ def _members(module: Any, names: list[str], level: str = "##") -> Iterator[str]:
             yield _class(name, value, level)
         elif inspect.isfunction(value):
             yield _function(name, value, level)
-        elif not isinstance(value, tuple):  # an alias of a type
+        elif get_origin(value) is not None:  # an alias of a type
             yield f"{level} {name}\n\n{code(f'{name} = {value}'.replace('collections.abc.', ''))}"
+        elif not isinstance(value, tuple):  # something made of a class, whose text would have an address in it
+            about = inspect.cleandoc(type(value).__doc__ or "").partition("\n\n")[0]
+            yield f"{level} {name}\n\n{code(f'{name}: {type(value).__name__}')}\n\n{docstrings.markdown(about)}"
 
 
 def _function(name: str, function: Callable[..., Any], level: str) -> str:
@@ -88,7 +91,7 @@ def _class(name: str, kind: type, level: str) -> str:
 
 
 def _fields(kind: type[BaseModel], terms: dict[str, str]) -> Iterator[str]:
-    """Each field with its type, its default and what the docstring says of it."""
+    """Each field with its type, its default and what the docstring says of it; then those that are computed."""
     said = {name: text for names, text in terms.items() for name in names.split(", ")}
     for name, field in kind.model_fields.items():
         declared = next(vars(base)["__annotations__"][name] for base in kind.__mro__ if _declares(base, name))
@@ -99,6 +102,8 @@ def _fields(kind: type[BaseModel], terms: dict[str, str]) -> Iterator[str]:
             default = f" = {field.default!s}" if isinstance(field.default, Enum) else f" = {field.default!r}"
         about = said.get(name) or (field.description or "")
         yield _entry(f"{name}: {declared}{default}", about)
+    for name, computed in kind.model_computed_fields.items():
+        yield _entry(name, said.get(name) or (computed.description or ""))
 
 
 def _entry(term: str, about: str) -> str:

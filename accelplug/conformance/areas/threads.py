@@ -31,15 +31,19 @@ def _step(x: torch.Tensor) -> torch.Tensor:
     return torch.nn.functional.gelu(x @ x.t()).softmax(-1)
 
 
-@check(REMEDY)
-def eight_threads_compute_forward(subject: Subject) -> None:
+def _each_gets_the_cpus_numbers(subject: Subject, compute: Callable[[torch.Tensor], torch.Tensor]) -> None:
     def work(number: int) -> None:
         x = _input(subject, number)
-        wanted = _step(x)
+        wanted = compute(x)
         for _ in range(ROUNDS):
-            same_numbers(_step(x.to(subject.type)), wanted)
+            same_numbers(compute(x.to(subject.type)), wanted)
 
     _all(work)
+
+
+@check(REMEDY)
+def eight_threads_compute_forward(subject: Subject) -> None:
+    _each_gets_the_cpus_numbers(subject, _step)
 
 
 @check(REMEDY)
@@ -53,13 +57,7 @@ def eight_threads_compute_backward(subject: Subject) -> None:
         assert x.grad is not None
         return x.grad
 
-    def work(number: int) -> None:
-        x = _input(subject, number)
-        wanted = gradient(x)
-        for _ in range(ROUNDS):
-            same_numbers(gradient(x.to(subject.type)), wanted)
-
-    _all(work)
+    _each_gets_the_cpus_numbers(subject, gradient)
 
 
 @check("keep the current device per thread")

@@ -77,7 +77,10 @@ def _apply_options(vllm_config: VllmConfig, name: str) -> list[str]:
 
 
 def in_tree(name: str) -> Any:
-    """The platform class that vLLM itself would take for ``name`` on this machine."""
+    """The platform class that vLLM itself would take for ``name`` on this machine.
+
+    Raises AccelplugError where it would take none.
+    """
     from vllm.platforms import builtin_platform_plugins
     from vllm.utils.import_utils import resolve_obj_by_qualname
 

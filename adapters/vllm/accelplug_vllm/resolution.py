@@ -63,7 +63,7 @@ def register() -> str | None:
 
 
 def refused() -> AccelplugError:
-    """Why vLLM gets no platform from here."""
+    """Why vLLM gets no platform from here. Raises RuntimeError where it does get one."""
     if name := running_backend():
         return ReentrantResolutionError(
             f"{name} reads vllm.platforms.current_platform (or imports a part of vLLM that does) while accelplug is "

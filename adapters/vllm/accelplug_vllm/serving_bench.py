@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from accelplug.bench.records import Dimensions, Serving
+from accelplug.bench.records import ModelSizes, Serving
 
 REQUESTS, INPUT, OUTPUT = 32, 128, 64
 LONGEST = INPUT + OUTPUT + 64  # what the model has to have room for
@@ -23,7 +23,7 @@ EXCEPTION = re.compile(r"\b\w+(?:Error|Exception): .+")
 LAST_LINE = re.compile(r".+\s*\Z")
 
 
-def serving(device: str, model: str, sizes: Dimensions, dtype: str) -> Serving:
+def serving(device: str, model: str, sizes: ModelSizes, dtype: str) -> Serving:
     """Tokens a second of ``model`` on ``device``; where vLLM fails, what it said last."""
     with tempfile.TemporaryDirectory(prefix="accelplug-bench-") as folder:
         result, log = Path(folder, "result.json"), Path(folder, "log.txt")
@@ -52,7 +52,7 @@ def serving(device: str, model: str, sizes: Dimensions, dtype: str) -> Serving:
     )
 
 
-def _cache_bytes(sizes: Dimensions, dtype: str) -> int:
+def _cache_bytes(sizes: ModelSizes, dtype: str) -> int:
     element = 4 if dtype == "float32" else 2
     token = 2 * sizes.layers * sizes.kv_heads * sizes.head_size * element
     return 2 * REQUESTS * LONGEST * token  # twice, as caches are divided into blocks

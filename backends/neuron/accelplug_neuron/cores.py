@@ -27,7 +27,10 @@ class SettingError(ValueError):
 
 
 def logical_nc(environ: Mapping[str, str], known: Generation | None) -> int | None:
-    """Physical cores in a logical one: the variable, else the generation's default, None where neither tells."""
+    """Physical cores in a logical one: the variable, else the generation's default, None where neither tells.
+
+    Raises SettingError for a number that the generation doesn't have.
+    """
     value = environ.get(LNC)
     if value is None:
         return known.default_lnc if known else None

@@ -21,7 +21,10 @@ class SettingError(ValueError):
 
 
 def kind(environ: Mapping[str, str]) -> str:
-    """ "PF", "VF" or "MOCK" as FLEX_DEVICE says, "" where it is unset. A card's revision may follow ("MOCK1p0")."""
+    """ "PF", "VF" or "MOCK" as FLEX_DEVICE says, "" where it is unset. A card's revision may follow ("MOCK1p0").
+
+    Raises SettingError for anything else.
+    """
     value = environ.get(KIND)
     if value is None:
         return ""
@@ -32,7 +35,7 @@ def kind(environ: Mapping[str, str]) -> str:
 
 
 def world_size(environ: Mapping[str, str]) -> int | None:
-    """AIU_WORLD_SIZE, None where it is unset."""
+    """AIU_WORLD_SIZE, None where it is unset. Raises SettingError where it is no number from 1."""
     value = environ.get(WORLD_SIZE)
     if value is None:
         return None

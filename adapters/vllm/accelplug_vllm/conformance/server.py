@@ -17,7 +17,6 @@ from typing import IO, Any
 
 import psutil
 
-from accelplug.conformance.checks import expect
 from accelplug.conformance.subject import Subject
 from accelplug.interpreters import ended
 from accelplug_vllm.conformance import expected, here
@@ -59,8 +58,10 @@ class Server:
         deadline = time.monotonic() + START_LIMIT
         while not self.healthy():
             code = self._process.poll()
-            expect(code is None, f"before it answered {ended(code or 0)}{self.last_words()}")
-            expect(time.monotonic() < deadline, f"no answer within {START_LIMIT:g} s{self.last_words()}")
+            if code is not None:
+                raise self._failure(f"before it answered {ended(code)}")
+            if time.monotonic() >= deadline:
+                raise self._failure(f"no answer within {START_LIMIT:g} s")
             time.sleep(0.2)
 
     def healthy(self) -> bool:
@@ -110,14 +111,9 @@ class Server:
         deadline = time.monotonic() + END_LIMIT
         while (left := [process for process in started if _runs(process)]) and time.monotonic() < deadline:
             time.sleep(0.1)
-        expect(not left, f"after {END_LIMIT:g} s these are left: {', '.join(map(_described, left))}{self.last_words()}")
+        if left:
+            raise self._failure(f"after {END_LIMIT:g} s these are left: {', '.join(map(_described, left))}")
         return int(self._process.wait(1))
-
-    def last_words(self) -> str:
-        """The end of its log, as lines of their own."""
-        self._log.seek(0)
-        lines = [line for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
-        return "\n" + "\n".join(lines[-TAIL:]) if lines else ""
 
     def close(self) -> None:
         """Leaves nothing behind."""
@@ -127,6 +123,12 @@ class Server:
                     process.kill()
         self._process.wait()
         self._log.close()
+
+    def _failure(self, said: str) -> AssertionError:
+        """``said``, and the end of the log as lines of their own."""
+        self._log.seek(0)
+        lines = [line for line in self._log.read().decode(errors="replace").splitlines() if line.strip()]
+        return AssertionError("\n".join([said, *lines[-TAIL:]]))
 
 
 def question(prompt: Sequence[int]) -> dict[str, Any]:

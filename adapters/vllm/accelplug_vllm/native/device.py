@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from accelplug.activation import activate
 from accelplug.plugins import Backend, ask
-from accelplug.specs import (
-    AttentionSpec,
-    Candidate,
-    Capabilities,
-    Constraints,
-    DeviceSpec,
-    PlatformSpec,
-    Probe,
-)
+from accelplug.specs import AttentionSpec, Candidate, Capabilities, Constraints, DeviceSpec, PlatformSpec
 from accelplug_vllm import resolution
 
 if TYPE_CHECKING:
@@ -29,7 +21,7 @@ class NativeDevice:
     """One live device. ``constraints`` and ``capabilities`` are its backend's, or empty where it has none."""
 
     def __init__(self, backend: Backend, spec: DeviceSpec, candidate: Candidate) -> None:
-        probe = Probe(**{name: getattr(candidate, name) for name in Probe.model_fields})
+        probe = candidate.probe
         self.name = spec.name
         self.title = spec.title
         self.torch_type = spec.torch_type

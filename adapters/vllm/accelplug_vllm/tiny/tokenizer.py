@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerFast
 
 SPECIAL = {"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
@@ -26,14 +27,10 @@ def tokenizer(
     The vocabulary is filled up to a ``multiple``, so that whatever a random model says has a text, and so that several
     devices can share it out.
     """
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+    from tokenizers import processors
     from transformers import PreTrainedTokenizerFast
 
-    words = [*SPECIAL.values(), *marks, *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    words += [f"<fill{number}>" for number in range(-len(words) % multiple)]
-    core = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, [], unk_token="<unk>"))
-    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    core.decoder = decoders.ByteLevel()
+    core = of_bytes(marks, multiple)
     core.post_processor = processors.TemplateProcessing(
         single="<s> $A", pair="<s> $A </s> $B", special_tokens=[("<s>", 1), ("</s>", 2)]
     )
@@ -44,3 +41,15 @@ def tokenizer(
         model_max_length=512,
         **SPECIAL,
     )
+
+
+def of_bytes(marks: Sequence[str] = (), multiple: int = 1) -> Tokenizer:
+    """What is beneath such a tokenizer: its vocabulary. On its own it adds nothing before or behind a text."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    words = [*SPECIAL.values(), *marks, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    words += [f"<fill{number}>" for number in range(-len(words) % multiple)]
+    made = Tokenizer(models.BPE({word: number for number, word in enumerate(words)}, [], unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    return made

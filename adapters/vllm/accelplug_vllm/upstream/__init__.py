@@ -17,6 +17,19 @@ from accelplug.testing import Target, Upstream
 from accelplug_vllm.checks.installed import INSTALL, distribution
 from accelplug_vllm.upstream import hub, sdist
 
+INTRODUCTION = """\
+`make test-upstream` runs a selection of vLLM's tests, of the installed version, on a simulated device, and writes
+that device's section of this page. It runs `pytest --accelplug-upstream vllm`, which fetches the source distribution of
+vLLM once, into the user's cache.
+
+    make test-upstream                                                  # on neuron
+    ACCELPLUG_SIMULATE=spyre make test-upstream                         # on spyre
+    pytest --accelplug-upstream vllm                                    # on the device of this machine
+    pytest --accelplug-upstream vllm --accelplug-upstream-select NAME   # one group of the tables below
+    pytest --accelplug-upstream vllm tests/ir -k priority               # any of the project's tests
+"""
+RULES = "Names of models on the Hugging Face hub find small random ones that are made on the spot."
+
 
 def upstream() -> Upstream:
     """Entry point ``accelplug.upstream_tests: vllm``. Raises BadInputError where a package is missing."""
@@ -33,6 +46,8 @@ def upstream() -> Upstream:
         fetch=lambda: sdist.fetch(version),
         environment=environment,
         prepare=prepare,
+        introduction=INTRODUCTION,
+        rules=RULES,
     )
 
 

@@ -6,24 +6,26 @@ With it as HF_HOME, and offline, the hub's own code finds them by name: neither 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from accelplug import cache
+from accelplug_vllm.tiny import tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 COMMIT = "0" * 40
 POSITIONS = 8192
-TOKENS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 
 
 def home() -> Path:
     """The folder, made at the first call; safe to call from several processes at once."""
-    recipe = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:12]
+    source = "".join(inspect.getsource(module) for module in (sys.modules[__name__], tokenizer))
+    recipe = hashlib.sha256(source.encode()).hexdigest()[:12]
     return cache.made_once(cache.folder("upstream") / f"models-{recipe}", _make)
 
 
@@ -39,28 +41,28 @@ def _make(folder: Path) -> None:
 def _opt(folder: Path) -> None:
     from transformers import OPTConfig, OPTForCausalLM
 
-    tokenizer = _byte_tokenizer()
+    words = _byte_tokenizer()
     config = OPTConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=len(words),
         hidden_size=256,  # heads of 64, as the original's: some devices take nothing smaller
         word_embed_proj_dim=256,
         ffn_dim=256,
         num_hidden_layers=2,
         num_attention_heads=4,
         max_position_embeddings=2048,
-        **TOKENS,
+        **tokenizer.IDS,
     )
     OPTForCausalLM(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    words.save_pretrained(folder)
 
 
 def _phi_moe(folder: Path) -> None:
     """The configuration of a model whose attention has a window, which short prompts outgrow too."""
     from transformers import PhimoeConfig
 
-    tokenizer = _byte_tokenizer()
+    words = _byte_tokenizer()
     PhimoeConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=len(words),
         hidden_size=2048,
         num_attention_heads=16,
         num_key_value_heads=4,
@@ -70,18 +72,18 @@ def _phi_moe(folder: Path) -> None:
         sliding_window=24,
         architectures=["PhiMoEForCausalLM"],
         dtype="bfloat16",
-        **TOKENS,
+        **tokenizer.IDS,
     ).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    words.save_pretrained(folder)
 
 
 def _embedding_gemma(folder: Path) -> None:
     """The configuration of an encoder whose attention has a window in both directions."""
     from transformers import Gemma3TextConfig
 
-    tokenizer = _byte_tokenizer()
+    words = _byte_tokenizer()
     Gemma3TextConfig(
-        vocab_size=len(tokenizer),
+        vocab_size=len(words),
         hidden_size=256,
         num_attention_heads=4,
         num_key_value_heads=2,
@@ -93,9 +95,9 @@ def _embedding_gemma(folder: Path) -> None:
         use_bidirectional_attention=True,
         architectures=["Gemma3TextModel"],
         dtype="float32",
-        **TOKENS,
+        **tokenizer.IDS,
     ).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    words.save_pretrained(folder)
 
 
 def _llama(heads: int, kv_heads: int, head_size: int = 128) -> Callable[[Path], None]:
@@ -115,25 +117,18 @@ def _llama(heads: int, kv_heads: int, head_size: int = 128) -> Callable[[Path], 
     def make(folder: Path) -> None:
         from transformers import LlamaConfig
 
-        tokenizer = _byte_tokenizer()
-        LlamaConfig(vocab_size=len(tokenizer), **from_config, **TOKENS).save_pretrained(folder)
-        tokenizer.save_pretrained(folder)
+        words = _byte_tokenizer()
+        LlamaConfig(vocab_size=len(words), **from_config, **tokenizer.IDS).save_pretrained(folder)
+        words.save_pretrained(folder)
 
     return make
 
 
 def _byte_tokenizer() -> PreTrainedTokenizerFast:
     """Four special tokens and the 256 bytes."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = ["<pad>", "<s>", "</s>", "<unk>", *sorted(pre_tokenizers.ByteLevel.alphabet())]
-    bytes_only = Tokenizer(models.BPE({word: i for i, word in enumerate(words)}, [], unk_token="<unk>"))
-    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bytes_only.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bytes_only, pad_token="<pad>", bos_token="<s>", eos_token="</s>", unk_token="<unk>"
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer.of_bytes(), **tokenizer.SPECIAL)
 
 
 # By the name on the hub.

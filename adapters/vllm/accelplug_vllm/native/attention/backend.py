@@ -11,7 +11,7 @@ from vllm.v1.attention.backend import AttentionBackend, AttentionImpl, Attention
 
 from accelplug_vllm.native import device
 from accelplug_vllm.native.attention import cache, step
-from accelplug_vllm.native.attention.compute import Compute, Rules, pytorch
+from accelplug_vllm.native.attention.compute import Rules, pytorch
 from accelplug_vllm.native.attention.metadata import PagedMetadata, PagedMetadataBuilder
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def in_use(layers: Iterable[Any]) -> dict[str, tuple[str, ...]]:
     A backend of the vendor's own is there by its name.
     """
     impls = [layer.impl for layer in layers if hasattr(layer, "impl")]
-    made = [impl.compute if isinstance(impl, PagedAttentionLayer) else type(impl) for impl in impls]
+    made = [impl.attention.compute if isinstance(impl, PagedAttentionLayer) else type(impl) for impl in impls]
     names = dict.fromkeys(f"{each.__module__}.{each.__qualname__}" for each in made)
     return {"Attention": tuple(names)} if names else {}
 
@@ -131,14 +131,13 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
         self.head_size = head_size
         self.scale = float(scale)
         self.num_kv_heads = num_kv_heads or num_heads
-        self.sliding_window = sliding_window
         self.kv_cache_dtype = kv_cache_dtype
         self._no_cache = attn_type in WITHOUT_CACHE
         slopes = None
         if alibi_slopes is not None:
             slopes = torch.tensor(alibi_slopes, dtype=torch.float32, device=here.torch_type)
-        self.rules = Rules(self.scale, logits_soft_cap or 0.0, slopes, sinks)
-        self.compute: Compute = spec.compute or pytorch
+        rules = Rules(self.scale, logits_soft_cap or 0.0, slopes, sinks)
+        self.attention = step.Attention(rules, sliding_window, spec.compute or pytorch)
         dtype = torch.get_default_dtype()
         key_bytes = self.num_kv_heads * 2 * head_size * dtype.itemsize
         self.most_keys = spec.workspace_bytes // key_bytes
@@ -171,6 +170,5 @@ class PagedAttentionLayer(AttentionImpl[PagedMetadata]):  # type: ignore[misc]
             # vLLM runs the model like this to see how much memory it takes beside the cache: take what a step may.
             query.new_empty(self._reserve, dtype=torch.int8)
             return output.zero_()
-        pieces, window = attn_metadata.pieces, self.sliding_window
-        step.run(pieces, query, key, value, kv_cache, output, window, self.rules, self.compute)
+        step.run(attn_metadata.pieces, self.attention, query, key, value, kv_cache, output)
         return output

@@ -82,8 +82,8 @@ class LatentAttentionLayer(MLAAttentionImpl[LatentMetadata]):  # type: ignore[mi
     ) -> None:
         if attn_type != AttentionType.DECODER or alibi_slopes is not None or kv_sharing_target_layer_name is not None:
             raise NotImplementedError("accelplug's latent attention is for decoders, without ALiBi or a shared cache")
-        self.sliding_window = sliding_window
-        self.rules = Rules(float(scale), logits_soft_cap or 0.0)
+        rules = Rules(float(scale), logits_soft_cap or 0.0)
+        self.attention = step.Attention(rules, sliding_window, value_part=slice(kv_lora_rank))
         key_bytes = head_size * torch.get_default_dtype().itemsize
         self.most_keys = device.current().attention(attn_type).workspace_bytes // key_bytes
         self._latent = kv_lora_rank
@@ -112,15 +112,5 @@ class LatentAttentionLayer(MLAAttentionImpl[LatentMetadata]):  # type: ignore[mi
         [tokens, heads, latent]."""
         query = torch.cat(q, -1) if isinstance(q, tuple) else q
         output = query.new_zeros(*query.shape[:2], self._latent)
-        step.run(
-            attn_metadata.pieces,
-            query,
-            None,
-            None,
-            kv_c_and_k_pe_cache.unsqueeze(1),
-            output,
-            self.sliding_window,
-            self.rules,
-            value_part=slice(self._latent),
-        )
+        step.run(attn_metadata.pieces, self.attention, query, None, None, kv_c_and_k_pe_cache.unsqueeze(1), output)
         return output, None

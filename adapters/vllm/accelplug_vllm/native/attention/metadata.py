@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -42,18 +44,8 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         self._init_reorder_batch_threshold(1)
         self._no_cache = isinstance(kv_cache_spec, EncoderOnlyAttentionSpec)
         here = devices.current()
-        # A builder on its own, as in vLLM's tests, has no layers: the cache's spec then stands for them.
         layers = get_layers_from_vllm_config(vllm_config, AttentionLayerBase, layer_names).values()
-        self._needs = step.Needs(
-            # Of the layers, not of the group: one group may hold layers with a window and without.
-            windows={layer.impl.sliding_window for layer in layers} or {getattr(kv_cache_spec, "sliding_window", None)},
-            distances=any(layer.impl.rules.slopes is not None for layer in layers),
-            dtype=vllm_config.model_config.dtype,
-            block_size=kv_cache_spec.block_size,
-            most_keys=min((layer.impl.most_keys for layer in layers), default=vllm_config.model_config.max_model_len),
-            padding=_padding(shapes.of(vllm_config, here)),
-            cost_of_a_piece=COST_OF_A_PIECE_ON_THE_HOST if here.simulated else COST_OF_A_PIECE,
-        )
+        self._needs = _needs(kv_cache_spec, vllm_config, here, [layer.impl for layer in layers])
         self._ahead: tuple[np.ndarray, np.ndarray, step.Divided] | None = None
 
     def divide_ahead(self, widths: np.ndarray, longest: np.ndarray, send: Send) -> None:
@@ -93,6 +85,22 @@ class PagedMetadataBuilder(AttentionMetadataBuilder[PagedMetadata]):  # type: ig
         )
         ahead = self.taken(batch.widths, batch.longest)
         return PagedMetadata(step.prepare(batch, self._needs, ahead), given.slot_mapping)
+
+
+def _needs(spec: AttentionSpec, config: VllmConfig, here: devices.NativeDevice, impls: Sequence[Any]) -> step.Needs:
+    """Of the layers, not of the group: one group may hold layers with a window and without.
+
+    A builder on its own, as in vLLM's tests, has no layers: the cache's ``spec`` then stands for them.
+    """
+    return step.Needs(
+        windows={impl.attention.window for impl in impls} or {getattr(spec, "sliding_window", None)},
+        distances=any(impl.attention.rules.slopes is not None for impl in impls),
+        dtype=config.model_config.dtype,
+        block_size=spec.block_size,
+        most_keys=min((impl.most_keys for impl in impls), default=config.model_config.max_model_len),
+        padding=_padding(shapes.of(config, here)),
+        cost_of_a_piece=COST_OF_A_PIECE_ON_THE_HOST if here.simulated else COST_OF_A_PIECE,
+    )
 
 
 def _padding(made: shapes.Shapes | None) -> Padding:

@@ -52,6 +52,20 @@ class Needs:
 
 
 @dataclass(frozen=True)
+class Attention:
+    """What a layer asks of its attention, the same for every step.
+
+    ``window`` is its sliding window, one of `Needs.windows`. ``rules`` and ``compute`` are what `compute.attend` is
+    given. ``value_part`` is where a token's value is in what the cache has of it: behind its key, if not said.
+    """
+
+    rules: Rules
+    window: int | None = None
+    compute: Compute = pytorch
+    value_part: slice | None = None
+
+
+@dataclass(frozen=True)
 class Keys:
     """The keys of a piece for layers with the same sliding window.
 
@@ -100,24 +114,19 @@ def prepare(batch: Batch, needs: Needs, division: Divided | None = None) -> list
 
 def run(
     pieces: list[PieceOfBatch],
+    attention: Attention,
     query: torch.Tensor,
     key: torch.Tensor | None,
     value: torch.Tensor | None,
     kv_cache: torch.Tensor,
     output: torch.Tensor,
-    window: int | None,
-    rules: Rules,
-    compute: Compute = pytorch,
-    value_part: slice | None = None,
 ) -> None:
     """Computes one layer into ``output`` [tokens, heads, size of a value].
 
     ``query`` is [tokens, heads, size]. ``key`` and ``value`` [tokens, KV heads, size] are used where there is no cache.
-    ``value_part`` is where a token's value is in what the cache has of it: behind its key, if not said.
-    ``compute`` is what `compute.attend` is given.
     """
     for part in pieces:
-        keys, piece, queries = part.keys[window], part.piece, part.queries
+        keys, piece, queries = part.keys[attention.window], part.piece, part.queries
         q = _side_by_side(query, piece, queries)
         if keys.slots is None:
             assert key is not None
@@ -126,8 +135,9 @@ def run(
         else:
             content = cache.lay_out(kv_cache, keys.slots, part.space).to(q.dtype)
             size = q.shape[-1]
-            k, v = content[..., :size], content[..., slice(size, None) if value_part is None else value_part]
-        found = attend(q, k, v, keys.bias.to(q.dtype), keys.distances, rules, compute).transpose(1, 2)
+            k, v = content[..., :size], content[..., attention.value_part or slice(size, None)]
+        bias = keys.bias.to(q.dtype)
+        found = attend(q, k, v, bias, keys.distances, attention.rules, attention.compute).transpose(1, 2)
         tokens = found.reshape(-1, *found.shape[2:])
         if isinstance(queries.tokens, slice):
             output[queries.tokens] = tokens
