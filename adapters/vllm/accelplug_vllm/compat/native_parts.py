@@ -68,7 +68,15 @@ PACKING = Part(
     "each of a step's inputs goes to the device by itself",
     (
         seam(f"{RUNNER}:GPUModelRunner._prepare_inputs", "scheduler_output"),
+        seam(
+            f"{RUNNER}:GPUModelRunner._prepare_input_ids",
+            "scheduler_output",
+            "num_reqs",
+            "total_num_scheduled_tokens",
+            "cu_num_tokens",
+        ),
         *of(f"{RUNNER}:GPUModelRunner", "input_ids", "query_start_loc", "optimistic_seq_lens_cpu", "attn_groups"),
+        *of(f"{RUNNER}:GPUModelRunner", "prev_positions"),
         *of("vllm.v1.worker.utils:AttentionGroup", "get_metadata_builder"),
         *of("torch.overrides", "TorchFunctionMode"),
     ),
