@@ -173,6 +173,15 @@ DRAFTS = Part(
         seam(f"{REJECTION}:sample_recovered_tokens_kernel", "output_token_ids_ptr", "target_probs_ptr"),
     ),
 )
+SEEDS = Part(
+    "requests with a seed",
+    "one whose prompt is run in several steps ends the server",
+    (
+        seam(f"{RUNNER}:GPUModelRunner.sample_tokens", "grammar_output"),
+        *of(f"{RUNNER}:GPUModelRunner", "discard_request_mask", "input_batch"),
+        *of("vllm.v1.worker.gpu_input_batch:InputBatch", "generators", "num_reqs"),
+    ),
+)
 LORA = Part(
     "LoRA",
     "--enable-lora is refused",
@@ -222,6 +231,7 @@ NATIVE_PARTS = (
     LATENT_ATTENTION,
     STRUCTURED_OUTPUT,
     DRAFTS,
+    SEEDS,
     LORA,
     PROFILER,
     LAST_WORDS,
