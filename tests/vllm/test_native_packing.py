@@ -41,7 +41,10 @@ class Builder(PagedMetadataBuilder):
 
 
 class Runner:
-    """What `install` needs of vLLM's runner: five inputs, the last of them the token ids, and attention's layout."""
+    """What `install` needs of vLLM's runner: five inputs, the last of them the token ids, and attention's layout.
+
+    Where one is for a token that the step before has sampled, two tensors more say which.
+    """
 
     def __init__(self, device: str = "cpu") -> None:
         self.device = torch.device(device)
@@ -55,6 +58,9 @@ class Runner:
         self.query_start_loc = SimpleNamespace(np=np.array([0, 2, 3], dtype=np.int32))
         self.optimistic_seq_lens_cpu = torch.tensor([6, 7], dtype=torch.int32)
         self.input_batch = SimpleNamespace(num_reqs=2)
+        # The second of them was the first of three in the step before, whose tokens only the device knows.
+        self.prev_positions = SimpleNamespace(np=np.array([-1, 0], dtype=np.int64))
+        self.sampled = torch.tensor([90, 91, 92], dtype=torch.int32).to(device)
         self.builder = Builder()
         self.attn_groups = [[SimpleNamespace(get_metadata_builder=lambda: self.builder)]]
 
@@ -66,8 +72,15 @@ class Runner:
         self.accepted.fill_(1)  # waits for nothing
         self.computed[:2].copy_(torch.tensor([5, 6], dtype=torch.int32))
         positions = self.computed[self.rows.gpu] + 1
-        self.input_ids.copy_to_gpu(3)
+        self._prepare_input_ids(scheduler_output, 2, 3, self.query_start_loc.np[1:])
         return positions
+
+    def _prepare_input_ids(self, scheduler_output: object, requests: int, tokens: int, ends: np.ndarray) -> None:
+        self.input_ids.copy_to_gpu(tokens)
+        before = self.prev_positions.np[:requests]
+        there = torch.tensor((ends - 1)[before >= 0]).to(self.device, non_blocking=True)
+        sampled = torch.tensor(before[before >= 0]).to(self.device, non_blocking=True)
+        self.input_ids.gpu.scatter_(0, there.long(), self.sampled[sampled])
 
 
 def run(runner: Runner, ids: list[int]) -> list[int]:
@@ -83,7 +96,21 @@ def test_everything_arrives() -> None:
         assert runner.table.gpu.tolist() == [7, 8, 9]
         assert runner.rows.gpu.tolist() == [0, 0, 1]
         assert runner.mask.gpu.tolist() == [True, False, True]
-        assert runner.input_ids.gpu.tolist() == [*ids, 0]
+        assert runner.input_ids.gpu.tolist() == [*ids[:2], 90, 0], "the last is the one that was sampled"
+
+
+def test_token_ids_are_prepared_again_where_they_change_after_the_others_went() -> None:
+    runner = Runner()
+    install(runner)
+    prepare = runner._prepare_input_ids
+
+    def late(*args: object) -> None:
+        runner.prev_positions.np[:] = [2, -1]
+        prepare(*args)
+
+    runner._prepare_input_ids = late  # type: ignore[method-assign]
+    run(runner, [11, 12, 13])
+    assert runner.input_ids.gpu.tolist() == [11, 92, 13, 0]
 
 
 def test_attention_finds_its_layout_there_for_the_batch_that_comes() -> None:
@@ -107,7 +134,7 @@ def test_attention_lays_out_another_batch_itself() -> None:
 
 def test_a_buffer_that_is_filled_anew_is_copied_as_it_was() -> None:
     there, again = torch.zeros(2, dtype=torch.int64), torch.tensor([1, 2])
-    with Packed("cpu", lambda: ()):
+    with Packed("cpu", lambda: None):
         there.copy_(again)
         again.numpy()[:] = 3
     assert there.tolist() == [1, 2]
@@ -116,14 +143,14 @@ def test_a_buffer_that_is_filled_anew_is_copied_as_it_was() -> None:
 @pytest.mark.parametrize("values", [[2**31, 0], [-(2**31) - 1, 0]])
 def test_what_has_more_than_32_bits_is_copied_by_itself(values: list[int]) -> None:
     there = torch.zeros(2, dtype=torch.int64)
-    with Packed("cpu", lambda: ()):
+    with Packed("cpu", lambda: None):
         there.copy_(torch.tensor(values))
     assert there.tolist() == values
 
 
 def test_other_numbers_are_copied_by_themselves() -> None:
     there = torch.zeros(2)
-    with Packed("cpu", lambda: ()):
+    with Packed("cpu", lambda: None):
         there.copy_(torch.tensor([0.5, 1.5]))
         assert there.tolist() == [0.5, 1.5]
 
@@ -139,7 +166,7 @@ for packed in (False, True):
     before = accelplug.fallback_report().transfers.to_device_calls
     assert run(runner, [11, 12, 13]) == [6, 6, 7]
     print(accelplug.fallback_report().transfers.to_device_calls - before)
-assert runner.input_ids.gpu.tolist() == [11, 12, 13, 0]
+assert runner.input_ids.gpu.tolist() == [11, 12, 90, 0]
 assert runner.mask.gpu.tolist() == [True, False, True]
 """
 
@@ -148,4 +175,4 @@ def test_the_device_counts_one_transfer(python: Callable[..., subprocess.Complet
     build.library()
     here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})"
     done = python(f"{here}\n{PROGRAM}", ACCELPLUG_SIMULATE="neuron")
-    assert done.stdout.split() == ["5", "1"], done.stderr
+    assert done.stdout.split() == ["7", "1"], done.stderr

@@ -68,7 +68,15 @@ PACKING = Part(
     "each of a step's inputs goes to the device by itself",
     (
         seam(f"{RUNNER}:GPUModelRunner._prepare_inputs", "scheduler_output"),
+        seam(
+            f"{RUNNER}:GPUModelRunner._prepare_input_ids",
+            "scheduler_output",
+            "num_reqs",
+            "total_num_scheduled_tokens",
+            "cu_num_tokens",
+        ),
         *of(f"{RUNNER}:GPUModelRunner", "input_ids", "query_start_loc", "optimistic_seq_lens_cpu", "attn_groups"),
+        *of(f"{RUNNER}:GPUModelRunner", "prev_positions"),
         *of("vllm.v1.worker.utils:AttentionGroup", "get_metadata_builder"),
         *of("torch.overrides", "TorchFunctionMode"),
     ),
@@ -165,6 +173,15 @@ DRAFTS = Part(
         seam(f"{REJECTION}:sample_recovered_tokens_kernel", "output_token_ids_ptr", "target_probs_ptr"),
     ),
 )
+SEEDS = Part(
+    "requests with a seed",
+    "one whose prompt is run in several steps ends the server",
+    (
+        seam(f"{RUNNER}:GPUModelRunner.sample_tokens", "grammar_output"),
+        *of(f"{RUNNER}:GPUModelRunner", "discard_request_mask", "input_batch"),
+        *of("vllm.v1.worker.gpu_input_batch:InputBatch", "generators", "num_reqs"),
+    ),
+)
 LORA = Part(
     "LoRA",
     "--enable-lora is refused",
@@ -214,6 +231,7 @@ NATIVE_PARTS = (
     LATENT_ATTENTION,
     STRUCTURED_OUTPUT,
     DRAFTS,
+    SEEDS,
     LORA,
     PROFILER,
     LAST_WORDS,

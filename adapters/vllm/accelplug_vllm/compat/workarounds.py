@@ -80,6 +80,11 @@ WORKAROUNDS = (
         _says(f"{RUNNER}:GPUModelRunner._prepare_inputs", "self.query_start_loc.copy_to_gpu()"),
     ),
     Workaround(
+        "runner.seeds",
+        "requests with a seed and a long prompt: the V1 runner turns their generators back, which only CUDA's can be",
+        _says(f"{RUNNER}:GPUModelRunner._bookkeeping_sync", "gen.set_offset(gen.get_offset() - 4)"),
+    ),
+    Workaround(
         "kernels",
         "the first step, and speculative decoding: they are Triton kernels in the V1 runner",
         _cpu_has_its_own,

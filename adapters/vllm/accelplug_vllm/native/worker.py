@@ -21,7 +21,19 @@ from accelplug.tables import fallback
 from accelplug.tables.fallback_metrics import FallbackCollector
 from accelplug_vllm import compat, placement, worker_metrics
 from accelplug_vllm.compat import moved, replaced
-from accelplug_vllm.native import counting, device, experts, grammar, kernels, loss, memory, options, profiling, shapes
+from accelplug_vllm.native import (
+    counting,
+    device,
+    experts,
+    grammar,
+    kernels,
+    loss,
+    memory,
+    options,
+    profiling,
+    seeds,
+    shapes,
+)
 from accelplug_vllm.native.attention import backend
 from accelplug_vllm.stepping import CountsSteps
 
@@ -110,6 +122,8 @@ class NativeWorker(loss.WatchesDevice, CountsSteps, gpu_worker.Worker):  # type:
             from accelplug_vllm.native import packing
 
             packing.install(self.model_runner)
+        if compat.works(compat.SEEDS):
+            seeds.install(self.model_runner)
         if self._shapes is not None:
             from accelplug_vllm.native import padding
 
