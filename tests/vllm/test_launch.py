@@ -52,7 +52,9 @@ def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(
     assert {"accelplug", "accelplug_general", "ascend"} <= set(allowed)
 
 
-def test_so_is_the_devices_own_where_accelplugs_platform_is_asked_for(install_plugin: InstallPlugin) -> None:
+def test_the_devices_own_package_is_kept_out_where_accelplugs_platform_is_asked_for(
+    install_plugin: InstallPlugin,
+) -> None:
     install_plugin("pace", "pace-vllm")
     assert launch.plugins_for(CPU, Host(environ={})) == ""
     allowed = launch.plugins_for(CPU, Host(environ={"ACCELPLUG_VLLM_PLATFORM": "accelplug"})).split(",")

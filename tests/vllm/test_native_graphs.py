@@ -66,7 +66,7 @@ def test_after_warm_up_another_size_is_an_error_that_names_those_there_are() -> 
         piece(*given(5))
 
 
-def test_or_it_is_compiled_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_after_warm_up_another_size_may_be_compiled_and_is_logged_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     usage = Usage("model")
     graphs = Graphs(usage)
     graphs.warmed_up(TOKENS, "warn")
