@@ -65,7 +65,7 @@ class Server:
                 said = _message(error.read().decode("utf-8", "replace"))
             raise StatusError(error.code, f"{url} answers {error.code} {error.reason}{said}") from None
         except TimeoutError:
-            raise NoAnswerError(f"{url} has not answered for {timeout:.0f} s") from None
+            raise NoAnswerError(f"{url} has not answered for {timeout:g} s") from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", error)
             why = getattr(reason, "strerror", None) or str(reason) or type(reason).__name__

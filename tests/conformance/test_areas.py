@@ -45,7 +45,7 @@ def test_the_cpu_conforms_where_it_has_something_to_conform_to(examine: Examine)
 @pytest.mark.parametrize("area", catalogue.areas(), ids=lambda area: area.name)
 def test_every_area_has_a_module_that_says_what_holds(area: Area) -> None:
     module = importlib.import_module(area.module)
-    assert module.__doc__.strip().endswith((".", ")", ".)")), module.__doc__
+    assert module.__doc__.strip().endswith((".", ")")), module.__doc__
     assert len(area.version) == 12
     for check in getattr(module, "CHECKS", ()):
         assert check.remedy, check.name

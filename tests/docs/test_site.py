@@ -17,7 +17,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 from fenced_blocks import ROOT
 
-from tools.site import browser, screenshots
+from tools.site import browser
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("material") is None, reason="needs the extra docs: pip install 'accelplug[docs]'"
@@ -70,14 +70,6 @@ def test_every_link_inside_leads_somewhere(site: Path) -> None:
                 broken.append(f"{page.relative_to(site)}: {target}")
     assert len(pages) > 30
     assert not broken
-
-
-def test_each_picture_is_small_and_has_a_light_and_a_dark_form() -> None:
-    pictures = {path.stem: path.stat().st_size for path in (ROOT / "docs" / "images").glob("*.png")}
-    light = {name for name in pictures if not name.endswith("-dark")}
-    assert light
-    assert pictures.keys() == light | {f"{name}-dark" for name in light}
-    assert max(pictures.values()) <= screenshots.LARGEST
 
 
 @pytest.fixture(scope="module")

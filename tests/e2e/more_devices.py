@@ -7,13 +7,17 @@ stages, Ray in a server and on the CPU, and how far 16 bits agree.
 from __future__ import annotations
 
 import os
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import ask
 from lost_requests import lose
-from openai import OpenAI
-from several import generate, left, marked, marks, tiny_llama, tiny_mixtral
+from marked_processes import left, marked, marks
+from prometheus_client.parser import text_string_to_metric_families
+from several import generate
+from tiny_models import tiny_llama, tiny_mixtral
 
 from accelplug.sim import build
 from tools.server import serving
@@ -64,12 +68,13 @@ def experts_on_the_cpu(experts: Path) -> Said:
     return generate(experts, {"ACCELPLUG_DEVICE": "cpu"}, **WITHOUT_TOKENIZER)
 
 
-def all_were_warmed_up(said: Said) -> bool:
-    return all(made > 0 and made % SIZES == 0 and not in_service for made, in_service in compiles(said))
-
-
-def compiles(said: Said) -> list[list[int]]:
-    return [worker["compiles"] for worker in said["workers"]]
+def check_compiles(said: Said, how: str) -> None:
+    """Compiled, each worker warmed all sizes up and compiled nothing in service; eagerly, nothing at all."""
+    for worker in said["workers"]:
+        made, in_service = worker["compiles"]
+        assert in_service == 0
+        assert made % SIZES == 0
+        assert (made > 0) is (how == "compiled")
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -91,7 +96,7 @@ def test_smollm2_says_the_same_under_each_executor(
     said = generate(checkpoint, {"ACCELPLUG_SIMULATE": device}, **options)
     assert said["tokens"] == smollm2_on_the_cpu["tokens"]
     assert len({worker["pid"] for worker in said["workers"]}) == workers
-    assert all_were_warmed_up(said) is (how == "compiled")
+    check_compiles(said, how)
 
 
 @pytest.mark.parametrize("how", HOW)
@@ -105,7 +110,7 @@ def test_two_workers_on_cards_that_each_of_them_sees(
     assert said["tokens"] == tiny_on_the_cpu["tokens"]
     assert [worker["devices"] for worker in said["workers"]] == [["spyre:0"], ["spyre:1"]]
     assert [worker["rank"] for worker in said["workers"]] == ["0", "1"], "what the vendor wants in the environment"
-    assert all_were_warmed_up(said) is (how == "compiled")
+    check_compiles(said, how)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -113,7 +118,7 @@ def test_a_mixture_of_experts_is_compiled(workers: int, experts: Path, experts_o
     options = {"tensor_parallel_size": workers, **HOW["compiled"], **WITHOUT_TOKENIZER}
     said = generate(experts, {"ACCELPLUG_SIMULATE": "neuron"}, **options)
     assert said["tokens"] == experts_on_the_cpu["tokens"]
-    assert all_were_warmed_up(said)
+    check_compiles(said, "compiled")
 
 
 @pytest.mark.parametrize(("device", "dtype"), [("neuron", "bfloat16"), ("spyre", "float16")])
@@ -128,11 +133,12 @@ def test_in_16_bits_most_tokens_are_those_of_the_cpu(device: str, dtype: str, ch
     assert share > 0.5
 
 
-def ask(url: str) -> str:
-    client = OpenAI(base_url=f"{url}/v1", api_key="none", timeout=300)
-    question: Any = [{"role": "user", "content": "What is the capital of France?"}]
-    answer = client.chat.completions.create(model="model", messages=question, max_tokens=16, temperature=0)
-    return answer.choices[0].message.content or ""
+def answering(url: str) -> set[str]:
+    """The engines of a server that have answered something."""
+    with urllib.request.urlopen(f"{url}/metrics") as answer:
+        families = [*text_string_to_metric_families(answer.read().decode())]
+    samples = [sample for family in families for sample in family.samples if sample.value]
+    return {sample.labels["engine"] for sample in samples if sample.name == "vllm:generation_tokens_total"}
 
 
 def test_two_copies_of_a_model_have_a_core_each(checkpoint: Path, tmp_path: Path) -> None:
@@ -140,9 +146,10 @@ def test_two_copies_of_a_model_have_a_core_each(checkpoint: Path, tmp_path: Path
     environ = {"HF_HUB_OFFLINE": "1", "ACCELPLUG_SIMULATE": "neuron", "NEURON_RT_VISIBLE_CORES": "2-3", **mark}
     arguments = ("--device", "auto", "--served-model-name", "model", "--data-parallel-size", "2", *SMALL)
     with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
-        workers = [environ for command, environ in marked(mark) if command.startswith("VLLM::Worker")]
-        assert sorted(environ["NEURON_RT_VISIBLE_CORES"] for environ in workers) == ["2", "3"]
-        assert all("Paris" in ask(server.url) for _ in range(4)), "both copies are asked"
+        workers = [own for command, own in marked(mark) if command.startswith("VLLM::Worker")]
+        assert sorted(own["NEURON_RT_VISIBLE_CORES"] for own in workers) == ["2", "3"]
+        assert all("Paris" in ask(server.url, "model") for _ in range(4))
+        assert answering(server.url) == {"0", "1"}, "both copies are asked"
     assert left(mark) == []
 
 
@@ -153,7 +160,7 @@ def test_a_server_whose_workers_are_rays(checkpoint: Path, tmp_path: Path) -> No
     # In bfloat16 three workers, each of which rounds its part of a sum, find two first tokens equally likely.
     arguments = ("--device", "auto", "--served-model-name", "model", "--dtype", "float32", *ray, *SMALL)
     with serving(str(checkpoint), *arguments, log=tmp_path / "log", environ=environ) as server:
-        assert "Paris" in ask(server.url)
+        assert "Paris" in ask(server.url, "model")
     assert left(mark) == []
 
 

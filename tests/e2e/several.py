@@ -1,4 +1,4 @@
-"""Runs ``several_devices.py``, for the tests of several devices, and finds the processes that it starts."""
+"""Runs ``several_devices.py``, for the tests of several devices, and says what it should find."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import json
 import os
 import subprocess
 import sys
-import time
-import uuid
 from pathlib import Path
 from typing import Any
 
 import torch
+from marked_processes import left, marks
 from several_devices import REQUESTS, TOKENS, ids, words
 
 PROGRAM = Path(__file__).with_name("several_devices.py")
-MARK = "SEVERAL_DEVICES_TEST"
 
 
 def generate(model: Path, environ: dict[str, str], **options: Any) -> dict[str, Any]:
@@ -36,37 +34,6 @@ def generate(model: Path, environ: dict[str, str], **options: Any) -> dict[str, 
     lines = [line for line in done.stdout.splitlines() if line.startswith('{"tokens"')]
     said: dict[str, Any] = json.loads(lines[-1])
     return said
-
-
-def marks() -> dict[str, str]:
-    """What the processes of one test have in their environment. A process that gives itself a title, as vLLM's do,
-    writes it over its environment, unless the second is there. Several workers on few cores have a thread each: more
-    would wait for one another, spinning."""
-    return {MARK: uuid.uuid4().hex, "SPT_NOENV": "1", "OMP_NUM_THREADS": "1"}
-
-
-def left(mark: dict[str, str]) -> list[str]:
-    """The command lines of processes that have the mark in their environment, and keep it for some seconds."""
-    deadline = time.monotonic() + 15
-    while marked(mark) and time.monotonic() < deadline:
-        time.sleep(0.2)
-    return [command for command, _ in marked(mark)]
-
-
-def marked(mark: dict[str, str]) -> list[tuple[str, dict[str, str]]]:
-    """Command line and environment of the processes with this mark in it, but those that only wait to be reaped."""
-    found = [_process(folder) for folder in Path("/proc").glob("[0-9]*")]
-    return [(command, environ) for command, environ in found if command and environ.get(MARK) == mark[MARK]]
-
-
-def _process(folder: Path) -> tuple[str, dict[str, str]]:
-    """Nothing for a process that has ended, or is another user's."""
-    try:
-        variables = (folder / "environ").read_bytes().decode(errors="replace").split("\0")
-        command = (folder / "cmdline").read_bytes().decode(errors="replace").replace("\0", " ")
-    except OSError:
-        return "", {}
-    return command, dict(variable.partition("=")[::2] for variable in variables)
 
 
 def expected(model: Path) -> list[list[int]]:
@@ -93,35 +60,3 @@ def _requests(model: Path) -> list[list[int]]:
         return [ids(n) for n in range(REQUESTS)]
     tokenizer = AutoTokenizer.from_pretrained(model)
     return [tokenizer(words(n)).input_ids for n in range(REQUESTS)]
-
-
-# 4 heads of 64, as Spyre needs them, and 2 KV heads
-TINY: dict[str, Any] = {
-    "vocab_size": 128,
-    "hidden_size": 256,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": 256,
-    "initializer_range": 0.2,
-    "eos_token_id": None,
-}
-
-
-def tiny_llama(folder: Path) -> Path:
-    """A random Llama without a tokenizer."""
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    torch.manual_seed(0)
-    LlamaForCausalLM(LlamaConfig(**TINY)).save_pretrained(folder)
-    return folder
-
-
-def tiny_mixtral(folder: Path) -> Path:
-    """Likewise a mixture of 4 experts, of which a token goes to 2."""
-    from transformers import MixtralConfig, MixtralForCausalLM
-
-    torch.manual_seed(0)
-    MixtralForCausalLM(MixtralConfig(**TINY, num_local_experts=4, num_experts_per_tok=2)).save_pretrained(folder)
-    return folder

@@ -22,31 +22,20 @@ def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_offline_example() -> None:
+def test_the_offline_example_answers() -> None:
     done = run("examples/offline.py")
     assert done.returncode == 0, done.stderr
     assert "Paris" in done.stdout
 
 
-def test_pytorch_example() -> None:
+def test_the_pytorch_example_says_its_device() -> None:
     done = run("examples/pytorch.py")
     assert done.returncode == 0, done.stderr
     assert "cpu" in done.stdout
 
 
 def test_bench_latency_takes_the_flag(checkpoint: Path) -> None:
-    small = [
-        "--input-len",
-        "8",
-        "--output-len",
-        "8",
-        "--batch-size",
-        "1",
-        "--num-iters",
-        "1",
-        "--num-iters-warmup",
-        "0",
-    ]
+    small = ["--input-len=8", "--output-len=8", "--batch-size=1", "--num-iters=1", "--num-iters-warmup=0"]
     engine = ["--enforce-eager", "--max-model-len", "256", "--gpu-memory-utilization", "0.2"]
     done = run(str(VLLM), "bench", "latency", "--model", str(checkpoint), "--device", "auto", *small, *engine)
     assert done.returncode == 0, done.stderr

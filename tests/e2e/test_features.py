@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accelplug.sim import build
-from tools.support.catalogue import STARTS
+from tools.support.catalogue import STARTS, Feature
 from tools.support.runs import CPU, Came, offline
 from tools.support.verdicts import verdict
 
@@ -26,7 +26,7 @@ def came(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Came]:
 @pytest.mark.parametrize(
     "feature", [one for name in COMPARED for one in STARTS[name].features], ids=lambda one: one.name
 )
-def test_a_feature_gives_what_it_gives_on_the_cpu(feature, came: dict[str, Came]) -> None:
+def test_a_feature_gives_what_it_gives_on_the_cpu(feature: Feature, came: dict[str, Came]) -> None:
     said = verdict(came["neuron"][feature.name], came[CPU][feature.name], feature.tolerance)
     assert said["outcome"] in ("same", "close"), said
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from openai import OpenAI
+from asking import ask
 from scratch_environment import Scratch
 
 from accelplug.sim import build
@@ -50,8 +50,5 @@ def test_vllm_serves_a_model_on_it(acme: Path, scratch: Scratch, checkpoint: Pat
     with serving(
         str(checkpoint), *arguments, program=str(scratch.vllm), log=tmp_path / "log", environ=environ
     ) as server:
-        client = OpenAI(base_url=f"{server.url}/v1", api_key="none", timeout=300)
-        question = [{"role": "user", "content": "What is the capital of France?"}]
-        answer = client.chat.completions.create(model="m", messages=question, temperature=0, max_tokens=16)  # type: ignore[arg-type]
-    assert "Paris" in (answer.choices[0].message.content or "")
+        assert "Paris" in ask(server.url, "m")
     assert "native mode on acme" in (tmp_path / "log").read_text()

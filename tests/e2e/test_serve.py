@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from asking import QUESTION
 from openai import OpenAI
 
 from tools.server import Server, serving
 
 pytestmark = pytest.mark.e2e
 
-QUESTION = [{"role": "user", "content": "What is the capital of France?"}]
 SMALL = ("--max-model-len", "1024", "--max-num-seqs", "16", "--enforce-eager", "--gpu-memory-utilization", "0.2")
 
 
@@ -47,20 +48,20 @@ def alive(group: int) -> list[str]:
 
 
 def test_the_capital_of_france_is_paris(client: OpenAI) -> None:
-    answer = client.chat.completions.create(model="model", messages=QUESTION, temperature=0)  # type: ignore[arg-type]
+    answer = client.chat.completions.create(model="model", messages=QUESTION, temperature=0)
     assert "Paris" in (answer.choices[0].message.content or "")
 
 
-def test_streamed_too(client: OpenAI) -> None:
-    stream = client.chat.completions.create(model="model", messages=QUESTION, temperature=0, stream=True)  # type: ignore[call-overload]
+def test_a_streamed_answer_comes_in_pieces(client: OpenAI) -> None:
+    stream = client.chat.completions.create(model="model", messages=QUESTION, temperature=0, stream=True)
     words = [chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices]
     assert "Paris" in "".join(words)
-    assert len(words) > 2, "it came in pieces"
+    assert len(words) > 2
 
 
-def test_ten_requests_at_once_all_finish_with_the_same_answer(client: OpenAI) -> None:
+def test_ten_requests_at_once_are_all_answered(client: OpenAI) -> None:
     def ask(_: int) -> str | None:
-        answer = client.chat.completions.create(model="model", messages=QUESTION, temperature=0)  # type: ignore[arg-type]
+        answer = client.chat.completions.create(model="model", messages=QUESTION, temperature=0)
         return answer.choices[0].message.content
 
     with ThreadPoolExecutor(10) as pool:
@@ -69,9 +70,8 @@ def test_ten_requests_at_once_all_finish_with_the_same_answer(client: OpenAI) ->
 
 
 def test_the_metrics_name_the_device_and_count_the_selection(server: Server) -> None:
-    import urllib.request
-
-    metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
+    with urllib.request.urlopen(f"{server.url}/metrics") as answer:
+        metrics = answer.read().decode()
     assert 'accelplug_device_info{decided_by="priority",device="cpu"' in metrics
     assert 'accelplug_selections_total{decided_by="priority",device="cpu"} 1.0' in metrics
     assert 'accelplug_verdicts_total{device="neuron",verdict="no_hardware"} 1.0' in metrics

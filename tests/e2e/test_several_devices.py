@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from several import expected, generate, tiny_llama
+from several import expected, generate
+from tiny_models import tiny_llama
 
 from accelplug.sim import build
 

@@ -1,4 +1,4 @@
-"""Servers that answer as a test says, and recorded metrics of real ones."""
+"""Recorded metrics of a real server."""
 
 from __future__ import annotations
 

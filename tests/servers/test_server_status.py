@@ -63,7 +63,7 @@ def test_a_kernel_s_calls_are_the_device_s_own() -> None:
     assert [(row.kernel, row.calls, row.calls_per_second) for row in of("", text).kernels] == [("nki/mm", 3, 1.5)]
 
 
-def test_copies_by_step_are_those_within_steps() -> None:
+def test_copies_per_step_are_those_within_steps() -> None:
     text = (
         'accelplug_step_transfers_total{{device="neuron",direction="to_device"}} {0}\n'
         'accelplug_step_transfers_total{{device="neuron",direction="to_host"}} {1}\n'

@@ -110,21 +110,21 @@ def a_dtype_that_the_device_has_not_is_refused_with_its_operator(device: str) ->
 
 @case
 def the_default_backend_is_the_devices_too(device: str) -> None:
-    def largest(x: torch.Tensor) -> torch.Tensor:
+    def two_largest(x: torch.Tensor) -> torch.Tensor:
         return x.triu().topk(2).values
 
     x, before = torch.randn(3, 4), compiled_on(device)
     for arguments in ({}, {"backend": "inductor"}, {"mode": "max-autotune"}, {"options": {"fallback_random": True}}):
         torch._dynamo.reset()
-        close(torch.compile(largest, **arguments)(x.to(device)), largest(x), device)
+        close(torch.compile(two_largest, **arguments)(x.to(device)), two_largest(x), device)
         assert compiled_on(device) - before == 1, arguments
         before += 1
-        torch.testing.assert_close(torch.compile(largest, **arguments)(x), largest(x))
+        torch.testing.assert_close(torch.compile(two_largest, **arguments)(x), two_largest(x))
         assert compiled_on(device) == before, "a graph on the CPU is Inductor's"
     with pytest.raises(Exception, match=f"aotinductor can't compile for {device}: leave out use_aoti"):
-        torch.compile(largest, options={"use_aoti": True})(x.to(device))
+        torch.compile(two_largest, options={"use_aoti": True})(x.to(device))
     with pytest.raises(Exception, match=r"static shapes only.* Use accelplug.compile\(model\)"):
-        torch.compile(largest, dynamic=True)(x.to(device))
+        torch.compile(two_largest, dynamic=True)(x.to(device))
 
 
 def smallest(x: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,7 @@ import traceback
 import compiled_basics  # noqa: F401
 import compiled_kinds  # noqa: F401
 import torch
-from compiled_case import CASES
+from compiled_case import CASES, cases_of
 
 import accelplug
 
@@ -28,7 +28,7 @@ def main() -> None:
     device = str(accelplug.auto())
     lazy = not {"torch._dynamo", "torch._inductor"} & sys.modules.keys()
     failures: dict[str, str] = {}
-    for name in sys.argv[1:] or CASES:
+    for name in sys.argv[1:] or cases_of(device):
         torch._dynamo.reset()
         torch.manual_seed(0)
         try:

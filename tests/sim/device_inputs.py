@@ -5,6 +5,7 @@ test_inputs.py runs it, in a process of its own for each device; it prints what 
 
 from __future__ import annotations
 
+import functools
 import json
 import traceback
 from collections.abc import Callable, Iterator
@@ -13,8 +14,9 @@ import torch
 
 import accelplug
 
+Op = Callable[[torch.Tensor], torch.Tensor]
 HUGE = 2**31 + 8
-VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+VIEWS: dict[str, Op] = {
     "whole": lambda x: x,
     "offset rows": lambda x: x[2:5],
     "offset columns": lambda x: x[:, 3:6],
@@ -29,7 +31,7 @@ VIEWS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "no element": lambda x: x[3:3],
     "no element, two dimensions": lambda x: x[:, 8:],
 }
-OPS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+OPS: dict[str, Op] = {
     "elementwise": lambda x: x * 2 + 1,
     "sum": lambda x: x.sum(),
     "flatten": lambda x: x.reshape(-1) + 1,
@@ -37,22 +39,21 @@ OPS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "comparison": lambda x: (x > 1.5).to(x.dtype),
     "gather": lambda x: x.unsqueeze(0)[[0]],
 }
-WRITES: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+WRITES: dict[str, Op] = {
     "add_": lambda x: x.add_(1),
     "copy_": lambda x: x.copy_(x * 2),
     "zero_": lambda x: x.zero_(),
 }
 WRITABLE = [name for name in VIEWS if "expanded" not in name and "overlap" not in name]
 
-
 # Compiled, each layout is a graph of its own. Inductor calls PyTorch's kernel for the first; the others, which it makes
 # C++ code for, run on a few layouts only.
-COMPILED_OPS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+COMPILED_OPS: dict[str, Op] = {
     "sort": lambda x: x.sort(-1, descending=True).values,
     "elementwise": OPS["elementwise"],
 }
 COMPILED_WRITES = {"add_": WRITES["add_"]}
-FEW = {"offset rows", "offset columns"}
+FEW = ("offset rows", "offset columns")
 
 
 def cases(device: str, compiled: bool) -> Iterator[tuple[str, Callable[[], None]]]:
@@ -60,27 +61,25 @@ def cases(device: str, compiled: bool) -> Iterator[tuple[str, Callable[[], None]
     run = accelplug.compile if compiled else lambda function: function
     base = torch.arange(64.0).reshape(8, 8) / 16
 
-    def reads(view: str, function: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    def reads(view: str, function: Op, plain: Op) -> None:
         got = function(VIEWS[view](base.to(device)))
         assert got.device.type == torch.device(device).type
-        torch.testing.assert_close(got.cpu(), function_of[function](VIEWS[view](base)))
+        torch.testing.assert_close(got.cpu(), plain(VIEWS[view](base)))
 
-    def writes(view: str, function: Callable[[torch.Tensor], torch.Tensor], plain: Callable[..., object]) -> None:
+    def writes(view: str, function: Op, plain: Op) -> None:
         ours, theirs = base.to(device), base.clone()
         function(VIEWS[view](ours))
         plain(VIEWS[view](theirs))
         torch.testing.assert_close(ours.cpu(), theirs)
 
-    function_of: dict[object, Callable[[torch.Tensor], torch.Tensor]] = {}
     for op, plain in (COMPILED_OPS if compiled else OPS).items():
         function = run(plain)
-        function_of[function] = plain
         for view in FEW if compiled and op != "sort" else VIEWS:
-            yield f"{op} of {view}", lambda view=view, function=function: reads(view, function)
+            yield f"{op} of {view}", functools.partial(reads, view, function, plain)
     for op, plain in (COMPILED_WRITES if compiled else WRITES).items():
         function = run(plain)
         for view in FEW if compiled else WRITABLE:
-            yield f"{op} on {view}", lambda view=view, f=function, plain=plain: writes(view, f, plain)
+            yield f"{op} on {view}", functools.partial(writes, view, function, plain)
 
     last = run(lambda x: x[-3:].sort().values)
 

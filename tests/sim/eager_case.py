@@ -10,7 +10,7 @@ import torch
 
 DEVICE = os.environ.get("ACCELPLUG_SIMULATE", "")  # "" where only the cases' names are read
 CASES: dict[str, Callable[[], None]] = {}
-NEURON_ONLY: set[str] = set()  # what needs several devices, or complex numbers
+NEURON_ONLY: set[str] = set()  # what needs several devices, complex numbers, or float64
 
 
 def case(function: Callable[[], None]) -> Callable[[], None]:

@@ -79,8 +79,10 @@ def random_numbers_are_the_cpus() -> None:
     assert torch.equal(
         torch.randn(3, device=DEVICE, generator=own).cpu(), torch.randn(3, generator=torch.Generator().manual_seed(7))
     )
+    before = module.get_rng_state()
     with torch.random.fork_rng(devices=[0], device_type=DEVICE):
         torch.randn(1, device=DEVICE)
+    assert torch.equal(module.get_rng_state(), before)
     module.manual_seed_all(5)
     assert module.initial_seed() == 5
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 
 import torch
-from eager_case import DEVICE, A, B, case, numbers, same, same_gradients
+from eager_case import DEVICE, A, B, case, neuron_only, numbers, same, same_gradients
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
@@ -71,9 +71,28 @@ def autocast_lowers_and_raises_precision_as_cuda_does() -> None:
 
 
 @case
-def inference_mode_and_grad_scaler() -> None:
+def inference_mode_computes_and_writes() -> None:
     with torch.inference_mode():
         result = A.to(DEVICE) @ B.to(DEVICE) + 1
         result[0] = 1
-    scaled = torch.amp.GradScaler(DEVICE).scale(torch.ones(1, device=DEVICE))
-    assert scaled.device.type == DEVICE
+    assert result.is_inference()
+    assert torch.equal(result.cpu(), torch.cat([torch.ones(1, 8), (A @ B + 1)[1:]]))
+
+
+@case
+def a_grad_scaler_scales_on_the_device() -> None:
+    same(lambda x: torch.amp.GradScaler(x.device.type, init_scale=4.0).scale(x), A)
+
+
+@neuron_only
+def a_grad_scaler_leaves_out_a_step_that_overflows() -> None:
+    weight = torch.ones(2, device=DEVICE, requires_grad=True)
+    optimizer, scaler = torch.optim.SGD([weight], lr=0.5), torch.amp.GradScaler(DEVICE, init_scale=4.0)
+    for gradient, expected in ((1.0, 0.5), (torch.inf, 0.5)):
+        scaled = scaler.scale((weight * gradient).sum())
+        scaled.backward()
+        scaler.step(optimizer)
+        scaler.update()
+        optimizer.zero_grad()
+        assert weight.tolist() == [expected] * 2
+    assert scaler.get_scale() == 2.0

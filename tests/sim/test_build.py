@@ -17,6 +17,12 @@ from accelplug.sim import build
 BUILD = "from accelplug.sim import build; print(build.library())"
 
 
+@pytest.fixture(autouse=True)
+def _not_built_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a process that has not asked for the library."""
+    monkeypatch.setattr(build.SIMULATOR, "_path", None)
+
+
 def compiler(folder: Path, body: str) -> str:
     """A compiler that notes each call in ``folder``/calls, then runs ``body``."""
     script = folder / "compiler"
@@ -25,6 +31,7 @@ def compiler(folder: Path, body: str) -> str:
     return str(script)
 
 
+# It takes a moment, in which the others ask too.
 WRITES_ITS_OUTPUT = 'sleep 0.2; while [ "$1" != -o ]; do shift; done; echo built > "$2"'
 
 
@@ -77,7 +84,6 @@ def test_without_a_compiler_it_says_what_to_install(tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    build.SIMULATOR._path = None
     with pytest.raises(BuildError, match=r"no C\+\+ compiler here.*c\+\+, g\+\+, clang\+\+.*apt install g\+\+"):
         build.library()
 
@@ -87,7 +93,6 @@ def test_a_compiler_that_fails_is_quoted_and_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CXX", compiler(tmp_path, "echo fatal error: no such header; exit 4"))
-    build.SIMULATOR._path = None
     with pytest.raises(BuildError, match=r"ended with code 4(.|\n)*fatal error: no such header"):
         build.library()
     assert not [*(tmp_path / "cache").rglob("*.so"), *(tmp_path / "cache").rglob("*.o")]
@@ -98,11 +103,4 @@ def test_a_library_that_the_wheel_carries_is_taken_as_it_is(tmp_path: Path, monk
     carried.touch()
     monkeypatch.setattr(build.SIMULATOR, "prebuilt", tmp_path)
     monkeypatch.setenv("PATH", "")
-    build.SIMULATOR._path = None
     assert build.library() == carried
-
-
-@pytest.fixture(autouse=True)
-def forget() -> object:
-    yield
-    build.SIMULATOR._path = None

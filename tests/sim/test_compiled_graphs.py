@@ -56,8 +56,9 @@ def first(cases: Cases) -> Cases:
     return functools.cache(lambda device: cases(device))
 
 
-@pytest.mark.parametrize("device", ["neuron", "spyre"])
-@pytest.mark.parametrize("name", compiled_case.CASES)
+@pytest.mark.parametrize(
+    ("name", "device"), [(name, device) for device in ("neuron", "spyre") for name in compiled_case.cases_of(device)]
+)
 def test_on_the_device(name: str, device: str, first: Cases) -> None:
     failures = first(device)["failures"]
     assert name not in failures, failures[name]

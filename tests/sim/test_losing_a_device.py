@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-import time
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -45,7 +45,9 @@ def test_a_lost_device_is_told_from_a_wrong_call_and_from_a_full_device(simulate
 
 
 def test_a_device_that_does_not_answer_is_lost_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = threading.Event()
     monkeypatch.setattr(device_loss, "PATIENCE", 0.05)
-    monkeypatch.setattr(device_loss, "_add", lambda *args: time.sleep(1))
+    monkeypatch.setattr(device_loss, "_add", lambda device, failed: answer.wait())
     found = device_loss.lost(torch.device("cpu"), RuntimeError("timed out\nmore"))
+    answer.set()
     assert str(found) == "cpu does not answer within 0.05 s; the last that came from it is RuntimeError: timed out"

@@ -1,4 +1,7 @@
-"""The rule for devices that compute in another order: 4 times the epsilon of the less precise dtype, and no more."""
+"""The rule for devices that compute in another order: 4 times the epsilon of the less precise dtype, and no more.
+
+That is relative and absolute, which PyTorch adds up: of a one it is 8 times the epsilon.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from accelplug.testing.tolerances import Tolerances
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
 def test_exact_equality_becomes_four_epsilon_and_the_test_is_marked(dtype: torch.dtype) -> None:
     tolerances, one = Tolerances(), torch.ones(1, dtype=dtype)
-    tolerances.assert_close(one * (1 + 3 * torch.finfo(dtype).eps), one, rtol=0, atol=0)
+    tolerances.assert_close(one * (1 + 7 * torch.finfo(dtype).eps), one, rtol=0, atol=0)
     assert tolerances.needed
 
 
@@ -19,7 +22,7 @@ def test_exact_equality_becomes_four_epsilon_and_the_test_is_marked(dtype: torch
 def test_more_than_four_epsilon_still_fails(dtype: torch.dtype) -> None:
     one = torch.ones(1, dtype=dtype)
     with pytest.raises(AssertionError):
-        Tolerances().assert_close(one * (1 + 12 * torch.finfo(dtype).eps), one, rtol=0, atol=0)
+        Tolerances().assert_close(one * (1 + 9 * torch.finfo(dtype).eps), one, rtol=0, atol=0)
 
 
 def test_what_is_close_by_the_tests_own_tolerance_is_not_marked() -> None:

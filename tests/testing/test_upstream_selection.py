@@ -25,11 +25,8 @@ def written(tmp_path: Path, text: str) -> Selection:
 
 def test_a_test_belongs_to_the_group_whose_folder_or_file_it_is_in(tmp_path: Path) -> None:
     selection = written(tmp_path, MINIMAL)
-    groups = {
-        test: getattr(selection.group_of(test), "name", None)
-        for test in ("tests/ir/ops/test_a.py::test", "tests/test_one.py::test[1]", "tests/irregular/test_b.py::test")
-    }
-    assert [*groups.values()] == ["ir", "ir", None]
+    tests = ("tests/ir/ops/test_a.py::test", "tests/test_one.py::test[1]", "tests/irregular/test_b.py::test")
+    assert [getattr(selection.group_of(test), "name", None) for test in tests] == ["ir", "ir", None]
 
 
 def test_a_misspelt_group_is_an_error_with_the_nearest_name(tmp_path: Path) -> None:

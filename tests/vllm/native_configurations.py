@@ -48,7 +48,7 @@ def main(model: str, cases: str) -> None:
                 "dtypes": [str(dtype) for dtype in current_platform.supported_dtypes],
             }
         )
-    print(json.dumps(said, default=repr))
+    print(json.dumps(said, default=repr))  # vLLM's MultipleOf is no JSON
 
 
 if __name__ == "__main__":

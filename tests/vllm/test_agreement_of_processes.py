@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from accelplug_vllm import handoff
 
-CHILD = """
+PARENT = """
 import multiprocessing, os, sys
 
 def decided():
@@ -35,29 +38,30 @@ if __name__ == "__main__":
 """
 
 
-def run(device: str, tmp_path: object) -> subprocess.CompletedProcess[str]:
-    script = f"{tmp_path}/parent.py"
-    with open(script, "w") as file:
-        file.write(CHILD)
+def run(device: str, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """A process that chose ``device`` and starts a child."""
+    script = tmp_path / "parent.py"
+    script.write_text(PARENT)
     environ = {**os.environ, "ACCELPLUG_DEVICE": "neuron"}  # what the child inherits otherwise must not matter
-    return subprocess.run([sys.executable, script, device], capture_output=True, text=True, env=environ, check=False)
+    command = [sys.executable, str(script), device]
+    return subprocess.run(command, capture_output=True, text=True, env=environ, check=False)
 
 
-def test_a_child_takes_its_parents_choice(tmp_path: object) -> None:
+def test_a_child_takes_its_parents_choice(tmp_path: Path) -> None:
     done = run("cpu", tmp_path)
     assert "AccelplugCpuPlatform the server's process" in done.stdout, done.stderr
     assert "exit 0" in done.stdout
 
 
-def test_a_child_that_cannot_use_it_stops_and_names_both_processes(tmp_path: object) -> None:
+def test_a_child_that_cannot_use_it_stops_and_names_both_processes(tmp_path: Path) -> None:
     done = run("cuda", tmp_path)
-    pids = done.stdout.split()
-    assert pids[pids.index("exit") + 1] != "0"
-    assert f"process {pids[1]} chose cuda, which its child {pids[3]} can't use" in done.stderr
+    ended = re.fullmatch(r"parent (\d+) child (\d+) exit (-?\d+)\n", done.stdout)
+    assert ended, done.stdout + done.stderr
+    parent, child, code = ended.groups()
+    assert code != "0"
+    assert f"process {parent} chose cuda, which its child {child} can't use" in done.stderr
 
 
 def test_the_choice_is_not_taken_by_a_process_that_another_program_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accelplug_vllm import handoff
-
     handoff.leave(handoff.Handoff(device="cuda", pid=1))
     assert handoff.received() is None

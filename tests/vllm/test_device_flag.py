@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from accelplug_vllm import device_flag
 from backend_site import Site
@@ -16,7 +18,7 @@ def _patched() -> None:
     device_flag.patch_engine_args()
 
 
-def parser() -> object:
+def parser() -> Any:
     from vllm.engine.arg_utils import EngineArgs
     from vllm.utils.argparse_utils import FlexibleArgumentParser
 
@@ -24,22 +26,24 @@ def parser() -> object:
 
 
 def test_every_parser_of_engine_arguments_takes_the_flag() -> None:
-    assert parser().parse_args(["--device", "auto"]).device == "auto"  # type: ignore[attr-defined]
+    assert parser().parse_args(["--device", "auto"]).device == "auto"
 
 
 def test_vllms_longer_flags_still_work() -> None:
-    assert parser().parse_args(["--device-ids", "0", "--device=cpu"]).device == "cpu"  # type: ignore[attr-defined]
+    assert parser().parse_args(["--device-ids", "0", "--device=cpu"]).device == "cpu"
 
 
 def test_adding_it_twice_is_the_same_as_once() -> None:
     twice = parser()
-    device_flag.add_to(twice)  # type: ignore[arg-type]
+    device_flag.add_to(twice)
     device_flag.patch_engine_args()
+    assert twice.format_help().count("--device DEVICE") == 1
+    assert parser().parse_args(["--device", "auto"]).device == "auto"
 
 
 def test_a_device_that_is_not_usable_is_a_usage_error_with_the_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
-        parser().parse_args(["--device", "neuron"])  # type: ignore[attr-defined]
+        parser().parse_args(["--device", "neuron"])
     assert stopped.value.code != 0
     assert "no_hardware" in capsys.readouterr().err
 

@@ -56,7 +56,7 @@ def accelplug_kernels():
 """
 
 
-def eager(mode: CompilationMode = CompilationMode.NONE) -> Any:
+def priorities(mode: CompilationMode = CompilationMode.NONE) -> Any:
     return ir.priorities("cpu", SimpleNamespace(compilation_config=SimpleNamespace(mode=mode)))  # type: ignore[arg-type]
 
 
@@ -68,14 +68,14 @@ def acme(site: Site) -> Iterator[None]:
     ir.register.cache_clear()
     before = {name: dict(op.impls) for name, op in IrOp.registry.items()}
     ir.register("cpu")
-    with vllm_ir.enable_torch_wrap(False), eager().set_priority():
+    with vllm_ir.enable_torch_wrap(False), priorities().set_priority():
         yield
     for name, op in IrOp.registry.items():
         op.impls = before[name]
     ir.register.cache_clear()
 
 
-def norm(x: torch.Tensor, weight: torch.Tensor | None = None, variance_size: int | None = None) -> float:
+def norm(x: torch.Tensor, weight: torch.Tensor | None = None, variance_size: int | None = None) -> int:
     """How many times vLLM's own result the IR's is."""
     weight = torch.ones(x.shape[-1], dtype=x.dtype) if weight is None else weight
     own = IrOp.registry["rms_norm"].impls["native"].impl_fn
@@ -92,9 +92,9 @@ def counts() -> dict[str, KernelCount]:
 @pytest.mark.usefixtures("acme")
 class TestKernelsOfTheIr:
     def test_vllm_tries_them_in_the_order_of_the_table_and_its_own_last(self) -> None:
-        assert eager().rms_norm == ["acme__tiled", "acme__plain", "native"]
-        assert eager().fused_add_rms_norm == ["acme__tiled", "acme__plain", "native"]
-        assert eager().gelu_and_mul_sparse == ["native"], "no operator of accelplug's computes it"
+        assert priorities().rms_norm == ["acme__tiled", "acme__plain", "native"]
+        assert priorities().fused_add_rms_norm == ["acme__tiled", "acme__plain", "native"]
+        assert priorities().gelu_and_mul_sparse == ["native"], "no operator of accelplug's computes it"
 
     def test_what_runs_each_operator_can_be_reported(self) -> None:
         assert ir.chosen()["vllm.ir.rms_norm"] == ("acme/tiled", "acme/plain", "native")
@@ -144,7 +144,7 @@ class TestKernelsOfTheIr:
         torch.testing.assert_close(normal, accelplug_norm(x + residual, weight) * 2)
 
     def test_in_a_graph_is_accelplugs_operator_and_the_table_chooses_below(self) -> None:
-        in_graphs = eager(CompilationMode.VLLM_COMPILE)
+        in_graphs = priorities(CompilationMode.VLLM_COMPILE)
         assert in_graphs.rms_norm == ["accelplug", "native"]
         seen = []
 
@@ -168,4 +168,4 @@ def accelplug_norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
 def test_without_kernels_vllms_own_runs(site: Site) -> None:
     site.backend("plain")
     accelplug.select("plain")
-    assert eager().rms_norm == ["native"]
+    assert priorities().rms_norm == ["native"]

@@ -44,9 +44,7 @@ def test_other_devices_need_nothing(tmp_path: Path) -> None:
     assert launch.environment_for(CUDA, host(tmp_path)) == {}
 
 
-def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(
-    tmp_path: Path, install_plugin: InstallPlugin
-) -> None:
+def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(install_plugin: InstallPlugin) -> None:
     install_plugin("spyre_inference", "spyre-inference")
     install_plugin("ascend", "vllm-ascend")
     allowed = launch.plugins_for(CPU, Host(environ={})).split(",")
@@ -54,7 +52,7 @@ def test_packages_that_would_claim_the_platform_for_another_device_are_kept_out(
     assert {"accelplug", "accelplug_general", "ascend"} <= set(allowed)
 
 
-def test_so_is_the_devices_own_where_accelplugs_platform_is_asked_for(
+def test_the_devices_own_package_is_kept_out_where_accelplugs_platform_is_asked_for(
     install_plugin: InstallPlugin,
 ) -> None:
     install_plugin("pace", "pace-vllm")

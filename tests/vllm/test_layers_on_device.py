@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import programs
 import pytest
 from accelplug_vllm.layers import host, wrapping
 from accelplug_vllm.native import options
@@ -81,15 +78,10 @@ def test_a_mistake_in_the_option_is_named(given: object, complaint: str) -> None
         options.read({"accelplug": given})
 
 
-def test_wrapped_layers_compute_on_the_device_what_vllms_compute_on_the_cpu() -> None:
+def test_wrapped_layers_compute_on_the_device_what_vllms_compute_on_the_cpu(tmp_path: Path) -> None:
     build.library()
-    environ = {**os.environ, "ACCELPLUG_DEVICE": "cpu", "ACCELPLUG_SIMULATE": "neuron"}
-    program = str(Path(__file__).with_name("wrapped_layers.py"))
-    done = subprocess.run(
-        [sys.executable, program], env=environ, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    said = json.loads(done.stdout.splitlines()[-1])
+    environ = {"ACCELPLUG_DEVICE": "cpu", "ACCELPLUG_SIMULATE": "neuron"}
+    said, _ = programs.run("wrapped_layers.py", cwd=tmp_path, **environ)
     assert said["runs"]["RMSNorm"][0] == "nki/rms_norm_isa"
     assert said["runs"]["GeluAndMul"] == ["vLLM's operators on neuron"]
     assert {"nki/rms_norm_isa", "nki/silu_and_mul_isa", "nki/rotary_embedding_tile"} <= {*said["kernels"]}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import programs
 import pytest
 from accelplug_vllm.native import configuration
 from backend_site import Site
@@ -16,7 +15,6 @@ from backend_site import Site
 from accelplug.errors import BadInputError
 from accelplug.specs import Constraints
 
-HERE = Path(__file__).parent
 PROFILE = """
 name = "acme"
 torch_type = "acme"
@@ -100,36 +98,36 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What vLLM makes of each case, all of them in one process of its own."""
-    from transformers import LlamaConfig, MambaConfig, MixtralConfig
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
+    """What vLLM makes of each case, all of them in one process of its own, and its log."""
+    from transformers import MambaConfig, MixtralConfig
 
     folder = tmp_path_factory.mktemp("acme")
     Site(folder).module("acme", BACKEND)
     (folder / "profile.toml").write_text(PROFILE)
-    model = folder / "model"
-    small = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
-    LlamaConfig(architectures=["LlamaForCausalLM"], dtype="bfloat16", **small).save_pretrained(model)
-    MixtralConfig(architectures=["MixtralForCausalLM"], **small).save_pretrained(folder / "mixture")
+    model = programs.tiny_llama(folder / "model")
+    MixtralConfig(architectures=["MixtralForCausalLM"], hidden_size=64).save_pretrained(folder / "mixture")
     MambaConfig(architectures=["MambaForCausalLM"], hidden_size=64).save_pretrained(folder / "mamba")
     environ = {
-        **os.environ,
         "ACCELPLUG_SIMULATE": str(folder / "profile.toml"),
         "HF_HUB_OFFLINE": "1",
         "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
     }
-    command = [
-        sys.executable,
-        str(HERE / "native_configurations.py"),
-        str(model),
-        json.dumps([*CASES.values()])
-        .replace("THE MODEL", str(model))
-        .replace("THE MIXTURE", str(folder / "mixture"))
-        .replace("THE MAMBA", str(folder / "mamba")),
-    ]
-    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True)) | {"log": {"text": done.stdout}}
+    cases = json.dumps([*CASES.values()])
+    for name in ("model", "mixture", "mamba"):
+        cases = cases.replace(f"THE {name.upper()}", str(folder / name))
+    found, log = programs.run("native_configurations.py", str(model), cases, cwd=folder, **environ)
+    return dict(zip(CASES, found, strict=True)), log
+
+
+@pytest.fixture(scope="module")
+def said(ran: tuple[dict[str, dict[str, Any]], str]) -> dict[str, dict[str, Any]]:
+    return ran[0]
+
+
+@pytest.fixture(scope="module")
+def log(ran: tuple[dict[str, dict[str, Any]], str]) -> str:
+    return ran[1]
 
 
 def test_the_platform_is_the_device(said: dict[str, dict[str, Any]]) -> None:
@@ -146,7 +144,7 @@ def test_attention_is_shaped_by_the_vendors_hooks(said: dict[str, dict[str, Any]
     assert plain["head_sizes"] == [32, 64, 96, 128], "from the constraints, as the hook leaves it open"
 
 
-def test_nobody_asks_for_a_dtype_and_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
+def test_where_nobody_asks_for_a_dtype_the_preferred_one_is_taken(said: dict[str, dict[str, Any]]) -> None:
     assert said["plain"]["dtypes"] == ["torch.float16", "torch.float32"]
     assert said["plain"]["dtype"] == "torch.float16"
 
@@ -209,10 +207,10 @@ def test_drafts_from_n_grams_need_nothing_of_the_device(said: dict[str, dict[str
 
 
 def test_a_vendors_worker_takes_accelplugs_place_with_what_accelplug_has_not_built(
-    said: dict[str, dict[str, Any]],
+    said: dict[str, dict[str, Any]], log: str
 ) -> None:
     assert said["vendor's worker"]["worker"] == "acme_sdk.Worker"
-    assert "with the worker acme_sdk.Worker" in said["log"]["text"]
+    assert "with the worker acme_sdk.Worker" in log
     assert "--enable-lora: not on Acme One" in said["vendor's worker, LoRA"]["error"], "the vendor's own word holds"
 
 
@@ -221,18 +219,18 @@ def test_all_refusals_are_said_at_once(said: dict[str, dict[str, Any]]) -> None:
     assert "--enable-lora" in said["two"]["error"]
 
 
-def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[str, Any]]) -> None:
+def test_what_vllm_does_by_default_is_left_out_with_a_word(said: dict[str, dict[str, Any]], log: str) -> None:
     plain = said["plain"]
     assert (plain["prefix_caching"], plain["chunked_prefill"]) == (False, False)
     assert plain["tokens"] >= 64, "a whole prompt fits into a step"
-    assert "no prefix_caching (blocks are never shared)" in said["log"]["text"]
+    assert "no prefix_caching (blocks are never shared)" in log
 
 
 def test_a_device_that_has_int64_in_no_way_is_refused_with_what_is_to_be_said_of_one_that_keeps_32_bits() -> None:
-    class Without:
-        title, constraints = "Acme One", Constraints(dtypes=("int32", "float32"))
+    def check(**casts: str) -> None:
+        constraints = Constraints(dtypes=("int32", "float32"), casts=casts)
+        configuration.check_int64(SimpleNamespace(title="Acme One", constraints=constraints))  # type: ignore[arg-type]
 
     with pytest.raises(BadInputError, match=r"Acme One has no int64 tensors, .*casts=\{'int64': 'int32'\}"):
-        configuration.check_int64(Without)
-    Without.constraints = Constraints(dtypes=("int32", "float32"), casts={"int64": "int32"})
-    configuration.check_int64(Without)
+        check()
+    check(int64="int32")

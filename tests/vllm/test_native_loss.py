@@ -63,8 +63,9 @@ def test_a_worker_s_own_process_ends_so_that_no_other_waits_for_it(
 ) -> None:
     here = placement.Placement(worker=Worker(rank=1, local_rank=1, world_size=3, device=1), index=0)
     monkeypatch.setenv(placement.VARIABLE, here.model_dump_json())
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         Watching().execute_model(None)
+    assert ended.value.code == 1
     assert len(left) == 1
 
 

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
-import psutil
+import logging
+from types import SimpleNamespace
+
+import pytest
 from accelplug_vllm.native import memory
 
-MUCH = 1 << 60
+GIB = 1 << 30
+
+
+@pytest.fixture(autouse=True)
+def _host(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One of 64 GiB, of which 40 are free."""
+    caplog.set_level(logging.INFO, "vllm.accelplug")
+    host = SimpleNamespace(total=64 * GIB, available=40 * GIB)
+    monkeypatch.setattr(memory.psutil, "virtual_memory", lambda: host)
 
 
 def test_a_simulated_device_has_no_more_memory_than_the_host() -> None:
-    assert memory.there(MUCH, simulated=True) == psutil.virtual_memory().total
-    assert memory.there(MUCH, simulated=False) == MUCH
-    assert memory.there(1 << 20, simulated=True) == 1 << 20
+    assert memory.there(96 * GIB, simulated=True) == 64 * GIB
+    assert memory.there(96 * GIB, simulated=False) == 96 * GIB
+    assert memory.there(16 * GIB, simulated=True) == 16 * GIB
 
 
-def test_workers_share_half_of_what_is_free_there() -> None:
-    half = psutil.virtual_memory().available / 2
-    assert half * 0.8 * 0.9 < memory.granted(MUCH, utilization=0.9, workers=1) <= half * 1.2 * 0.9
-    assert memory.granted(MUCH, utilization=0.9, workers=4) < half * 1.2 * 0.9 / 4
-    assert memory.granted(1 << 20, utilization=0.9, workers=1) == 1 << 20
+def test_workers_share_half_of_what_is_free_there(caplog: pytest.LogCaptureFixture) -> None:
+    assert memory.granted(80 * GIB, utilization=0.5, workers=1) == 10 * GIB
+    assert "it gets 10.0 GiB (40.0 GiB are free) instead of 80.0 GiB" in caplog.text
+    assert memory.granted(80 * GIB, utilization=0.5, workers=4) == 2.5 * GIB
+
+
+def test_what_fits_is_granted_as_it_was_asked_for(caplog: pytest.LogCaptureFixture) -> None:
+    assert memory.granted(GIB, utilization=0.5, workers=1) == GIB
+    assert caplog.text == ""

@@ -47,4 +47,6 @@ def test_a_worker_without_logits_and_a_model_without_them_stay_so() -> None:
     head = Head(on_this_worker=False)
     pad_logits(head, SHAPES)
     assert head.compute_logits(torch.randn(3, 6)) is None
-    pad_logits(torch.nn.Linear(2, 2), SHAPES)
+    without = torch.nn.Linear(2, 2)
+    pad_logits(without, SHAPES)
+    assert not hasattr(without, "compute_logits")

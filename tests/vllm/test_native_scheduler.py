@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
+import programs
 import pytest
 
-HERE = Path(__file__).parent
 ASKED = {"accelplug": {"tokens": "16,128,512,1024"}}
 OPTIONS = {"additional_config": ASKED, "max_num_seqs": 16, "max_num_batched_tokens": 1024}
 UNSLICED = {**OPTIONS, "additional_config": {"accelplug": {**ASKED["accelplug"], "slicing": False}}}
@@ -32,16 +28,10 @@ CASES: dict[str, tuple[dict[str, Any], list[list[int]]]] = {
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[int]]]:
     """The steps of each case on a simulated Trainium, all of them in one process of its own."""
-    from transformers import LlamaConfig
-
-    folder = tmp_path_factory.mktemp("scheduler")
-    small = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
-    LlamaConfig(architectures=["LlamaForCausalLM"], dtype="bfloat16", **small).save_pretrained(folder)
-    environ = {**os.environ, "ACCELPLUG_SIMULATE": "neuron", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, str(HERE / "slicing_steps.py"), str(folder), json.dumps([*CASES.values()])]
-    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True))
+    folder = programs.tiny_llama(tmp_path_factory.mktemp("scheduler"))
+    cases, environ = json.dumps([*CASES.values()]), {"ACCELPLUG_SIMULATE": "neuron", "HF_HUB_OFFLINE": "1"}
+    found, _ = programs.run("slicing_steps.py", str(folder), cases, cwd=folder, **environ)
+    return dict(zip(CASES, found, strict=True))
 
 
 @pytest.mark.parametrize("case", ["a long prompt", "synchronous"])

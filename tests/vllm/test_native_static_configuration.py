@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
+import programs
 import pytest
 
-HERE = Path(__file__).parent
 SCHEDULERS = "accelplug_vllm.native.scheduler"
 
 
@@ -37,22 +33,26 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    """What vLLM makes of each case on a simulated Trainium, all of them in one process of its own."""
-    from transformers import LlamaConfig
-
-    folder = tmp_path_factory.mktemp("static")
-    small = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 1, "num_hidden_layers": 1}
-    LlamaConfig(architectures=["LlamaForCausalLM"], dtype="bfloat16", **small).save_pretrained(folder)
-    environ = {**os.environ, "ACCELPLUG_SIMULATE": "neuron", "HF_HUB_OFFLINE": "1"}
-    command = [sys.executable, str(HERE / "native_configurations.py"), str(folder), json.dumps([*CASES.values()])]
-    done = subprocess.run(command, env=environ, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    return dict(zip(CASES, json.loads(done.stdout.splitlines()[-1]), strict=True)) | {"log": {"text": done.stdout}}
+def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, Any]], str]:
+    """What vLLM makes of each case on a simulated Trainium, all of them in one process of its own, and its log."""
+    folder = programs.tiny_llama(tmp_path_factory.mktemp("static"))
+    cases, environ = json.dumps([*CASES.values()]), {"ACCELPLUG_SIMULATE": "neuron", "HF_HUB_OFFLINE": "1"}
+    found, log = programs.run("native_configurations.py", str(folder), cases, cwd=folder, **environ)
+    return dict(zip(CASES, found, strict=True)), log
 
 
-def test_the_sizes_are_said_at_start(said: dict[str, dict[str, Any]]) -> None:
-    assert "steps are padded to 16,32,64,128 tokens" in said["log"]["text"]
+@pytest.fixture(scope="module")
+def said(ran: tuple[dict[str, dict[str, Any]], str]) -> dict[str, dict[str, Any]]:
+    return ran[0]
+
+
+@pytest.fixture(scope="module")
+def log(ran: tuple[dict[str, dict[str, Any]], str]) -> str:
+    return ran[1]
+
+
+def test_the_sizes_are_said_at_start(said: dict[str, dict[str, Any]], log: str) -> None:
+    assert "steps are padded to 16,32,64,128 tokens" in log
     assert (said["plain"]["tokens"], said["plain"]["sequences"]) == (128, 6)
 
 

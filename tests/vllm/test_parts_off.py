@@ -20,10 +20,11 @@ def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """A vLLM without anything in it."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(installed, "_source", lambda: Source([tmp_path]))
-    installed._missing.cache_clear()
-    installed._say.cache_clear()
+    for cache in (installed._missing, installed._say):
+        cache.cache_clear()
     yield
-    installed._missing.cache_clear()
+    for cache in (installed._missing, installed._say):
+        cache.cache_clear()
 
 
 @pytest.mark.parametrize("part", compat.PARTS, ids=lambda part: part.name)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
+import programs
 import pytest
 import torch
 from accelplug_vllm.layers import quantized
@@ -78,9 +75,8 @@ def test_it_computes_what_the_checkpoint_stands_for(bits: int, form: str) -> Non
         4: (scalar_types.uint4b8, scalar_types.uint4),
         8: (scalar_types.uint8b128, scalar_types.uint8),
     }
-    kernel = WeightOnlyLinear(
-        config(kinds[bits][zeros is not None], zeros=zeros is not None), "weight", "scale", "zero"
-    )
+    asked = config(kinds[bits][zeros is not None], zeros=zeros is not None)
+    kernel = WeightOnlyLinear(asked, "weight", "scale", "zero")
     layer = gptq(values, scales, bits) if form == "gptq" else compressed(values, scales, zeros, bits)
     kernel.process_weights_after_loading(layer)
 
@@ -142,17 +138,12 @@ LAYERS = [f"{name}, quantised" for name in ("QKVParallelLinear", "RowParallelLin
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Checkpoints loaded by vLLM on a simulated device whose backend refuses nothing, all in one process."""
     build.library()
-    script, folder = (
-        str(Path(__file__).with_name("quantised_models_on_device.py")),
-        tmp_path_factory.mktemp("quantised"),
-    )
-    command = [sys.executable, script, str(folder), *TWINS, *dict.fromkeys(TWINS.values())]
+    folder = tmp_path_factory.mktemp("quantised")
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environ = {**os.environ, **OFFLINE, **DEVICES["unlimited"], "PYTHONPATH": path}
-    done = subprocess.run(command, env=environ, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    environ = {**OFFLINE, **DEVICES["unlimited"], "PYTHONPATH": path}
+    models = [*TWINS, *dict.fromkeys(TWINS.values())]
+    found, _ = programs.run("quantised_models_on_device.py", str(folder), *models, cwd=ROOT, **environ)
+    return dict(found)
 
 
 @pytest.mark.parametrize(("model", "twin"), TWINS.items())

@@ -99,7 +99,7 @@ def test_a_plugin_for_hardware_that_accelplug_does_not_know_wins_over_the_cpu(
     assert resolve() == "vllm_ascend.platform.NPUPlatform"
 
 
-def test_but_not_where_the_cpu_was_asked_for(
+def test_a_plugin_for_unknown_hardware_does_not_win_over_a_cpu_that_was_asked_for(
     resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin("ascend", "vllm-ascend", "return 'vllm_ascend.platform.NPUPlatform'")
@@ -139,7 +139,7 @@ def test_a_backend_that_reads_the_platform_while_it_is_chosen_is_stopped_and_nam
 
 
 @pytest.mark.parametrize("install_plugin", ["found after accelplug"], indirect=True)
-def test_so_is_another_plugin(
+def test_a_plugin_that_reads_the_platform_while_it_is_chosen_is_named(
     resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     import vllm.platforms
@@ -158,7 +158,7 @@ def test_a_device_with_an_sdk_gets_a_platform_of_accelplugs_own(
     assert resolve() == f"accelplug_vllm.native.platform.{device}"
 
 
-def test_but_its_vendors_own_plugin_is_left_in_charge(
+def test_the_vendors_own_plugin_is_left_in_charge_of_a_device_with_an_sdk(
     resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin("neuron", "vllm-neuron", "return 'vllm_neuron.platform.NeuronPlatform'")
@@ -167,7 +167,7 @@ def test_but_its_vendors_own_plugin_is_left_in_charge(
     assert resolution.decide().stands_aside_for == "neuron"
 
 
-def test_unless_accelplugs_platform_is_asked_for(
+def test_accelplugs_platform_can_be_asked_for_instead_of_the_vendors(
     resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin("neuron", "vllm-neuron", "return 'vllm_neuron.platform.NeuronPlatform'")
@@ -177,7 +177,7 @@ def test_unless_accelplugs_platform_is_asked_for(
     assert resolution.decide().silenced == ("neuron",)
 
 
-def test_nor_does_a_plugin_for_unknown_hardware_win_then(
+def test_a_plugin_for_unknown_hardware_does_not_win_where_accelplugs_platform_is_asked_for(
     resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install_plugin("ascend", "vllm-ascend", "return 'vllm_ascend.platform.NPUPlatform'")
@@ -205,7 +205,7 @@ def test_the_vendors_platform_can_be_asked_for(
     ],
     ids=["not installed", "declines", "fails"],
 )
-def test_and_is_an_error_where_it_is_not_there(
+def test_asking_for_the_vendors_platform_is_an_error_where_it_is_not_there(
     claim: str, why: str, resolve: Resolve, install_plugin: InstallPlugin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if claim:
@@ -216,7 +216,9 @@ def test_and_is_an_error_where_it_is_not_there(
         get(resolve())
 
 
-def test_or_where_the_device_has_no_such_vendor(resolve: Resolve, monkeypatch: pytest.MonkeyPatch, site: Site) -> None:
+def test_asking_for_the_vendors_platform_is_an_error_where_the_backend_names_none(
+    resolve: Resolve, monkeypatch: pytest.MonkeyPatch, site: Site
+) -> None:
     site.backend("acme", priority=900)
     monkeypatch.setenv("ACCELPLUG_VLLM_PLATFORM", "vendor")
     with pytest.raises(BadInputError, match="the backend of acme names no vLLM plug-in of its vendor; set it to auto"):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 
 import pytest
@@ -50,10 +50,8 @@ SEVERAL = "from vllm.v1.metrics.prometheus import get_prometheus_registry as g; 
 
 def served(tmp_path: Path, registry: str, environ: dict[str, str]) -> list[str]:
     """What the program says: the metrics, and last the folder."""
-    import os
-
     program = tmp_path / "server.py"
-    program.write_text(textwrap.dedent(SERVER.format(registry=registry)))
+    program.write_text(SERVER.format(registry=registry))
     done = subprocess.run(
         [sys.executable, str(program)], env={**os.environ, **environ}, capture_output=True, text=True, check=False
     )
