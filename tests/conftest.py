@@ -5,14 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import gpu_trees
+import hypothesis
 import pytest
 from backend_site import Site, forget
+from processes import PATIENCE, Run, environment
 
 from accelplug.specs import Host
+
+hypothesis.settings.register_profile("accelplug", deadline=None)  # how long an example takes says nothing of it
+hypothesis.settings.load_profile("accelplug")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +48,7 @@ def cpu_only(tmp_path: Path) -> Host:
 
 
 @pytest.fixture
-def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def python(tmp_path: Path) -> Run:
     """Runs code in a new interpreter, in an empty folder; keywords are further environment variables."""
 
     def run(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -52,14 +57,24 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(
             [sys.executable, "-c", code],
             cwd=folder,
-            env={**os.environ, **environ},
+            env=environment(**environ),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
     return run
+
+
+@pytest.fixture
+def fresh_dynamo() -> Iterator[None]:
+    """Dynamo has compiled nothing yet."""
+    import torch
+
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 import table_backend
 import torch
 from backend_site import Site
+from processes import Run
 from table_backend import NUMBERS, live, median
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounterWithBackend
@@ -40,9 +40,7 @@ def own_silu_backward(gradient, x):
 )
 
 
-def test_torch_finds_the_backend_by_name_without_importing_inductor(
-    python: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
+def test_torch_finds_the_backend_by_name_without_importing_inductor(python: Run) -> None:
     code = "import sys, torch; torch.compile(print, backend='accelplug'); print('torch._inductor.graph' in sys.modules)"
     done = python(code)
     assert done.stdout == "False\n", done.stderr

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import gpu_trees
 from backend_site import HEAD, Site
-
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
+from processes import Run
 
 OPENS = """
 import os, sys
@@ -31,7 +28,7 @@ print(any("nvidia/version" in str(path) for path in opened))
 """
 
 
-def test_c16_probing_opens_no_device(tmp_path: Path, python: Python) -> None:
+def test_c16_probing_opens_no_device(tmp_path: Path, python: Run) -> None:
     host = gpu_trees.cuda_box(tmp_path)
 
     done = python(OPENS.format(root=str(host.root), site=host.site[0]))
@@ -59,7 +56,7 @@ print(device.name)
 """
 
 
-def test_c16_a_forked_child_that_uses_a_live_device_is_told_to_spawn(site: Site, python: Python) -> None:
+def test_c16_a_forked_child_that_uses_a_live_device_is_told_to_spawn(site: Site, python: Run) -> None:
     spec = "@hookimpl\ndef accelplug_device():\n    return DeviceSpec(name='acme', title='', torch_type='cpu', "
     probe = "probe=lambda host: Probe(verdict='usable', reason='', count=1), priority=900, load=lambda: None)\n"
     site.module("acme", HEAD + spec + probe)

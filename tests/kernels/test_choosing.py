@@ -126,12 +126,13 @@ def test_threads_count_exactly_while_the_order_changes(site: Site) -> None:
             with accelplug.kernels(order=["acme"], only=f"acme/{'two' if number % 2 else 'one'}"):
                 assert put(X)[0] == 1 + number % 2
 
+    usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, range(4)))
     finally:
-        sys.setswitchinterval(0.005)
+        sys.setswitchinterval(usual)
     assert [count.calls for count in table.counts()] == [400, 1200]
 
 
