@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from processes import PATIENCE, environment
 
 from accelplug.doctor import Finding, Level
 from accelplug.specs import Host
@@ -48,6 +52,17 @@ class Packages:
 
     def host(self, **environ: str) -> Host:
         return Host(site=[self.folder], environ=environ)
+
+    def python(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Runs this interpreter, with the packages before those that are installed for real."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=environment(PYTHONPATH=str(self.folder), **environ),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
 
 
 def bad(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:

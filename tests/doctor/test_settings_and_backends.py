@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
 from fake_packages import bad
 
@@ -47,13 +44,7 @@ def test_a_setting_that_asks_for_an_absent_device_is_an_error(packages, tmp_path
 def test_a_backend_that_does_not_import_is_an_error_with_its_traceback(packages):
     files = {"accelplug_acme.py": "raise OSError('libacme.so: undefined symbol')\n"}
     packages.install("accelplug-acme", "2.0", entry_points={"accelplug.backends:acme": "accelplug_acme"}, files=files)
-    done = subprocess.run(
-        [sys.executable, "-m", "accelplug", "doctor", "--json"],
-        env={**os.environ, "PYTHONPATH": str(packages.folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = packages.python("-m", "accelplug", "doctor", "--json")
     (finding,) = [f for f in json.loads(done.stdout)["findings"] if f["check"] == "backend acme"]
     assert done.returncode == 1
     assert finding["level"] == "error"
