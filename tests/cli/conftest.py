@@ -1,16 +1,14 @@
-"""Runs the real command in a process of its own, on a machine without accelerators."""
+"""The real command, in a process of its own that no terminal shows; packages that bring it something."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
+from processes import PATIENCE, Run, environment
 
 
 @pytest.fixture
@@ -18,14 +16,15 @@ def accelplug(tmp_path: Path) -> Run:
     """``accelplug("devices", "--json", NO_COLOR="1")``: arguments, and further environment variables."""
 
     def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM")}
+        whole = environment(**environ)
+        terminals = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"} - environ.keys()
         return subprocess.run(
             [sys.executable, "-m", "accelplug", *arguments],
             cwd=tmp_path,
-            env={**clean, **environ},
+            env={name: value for name, value in whole.items() if name not in terminals},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
 

@@ -50,7 +50,7 @@ def test_an_unknown_option_exits_2(accelplug):
 
 
 @pytest.mark.parametrize("command", ["devices", "explain", "doctor"])
-def test_no_command_imports_torch_or_vllm(command):
+def test_looking_imports_neither_torch_nor_vllm(command):
     code = (
         "import sys\nfrom accelplug.cli.app import app\n"
         f"sys.argv = ['accelplug', {command!r}]\ntry:\n    app()\nexcept SystemExit:\n    pass\n"
@@ -127,7 +127,7 @@ def test_a_command_that_can_not_be_imported_says_so_in_its_place_and_the_others_
 
 def test_an_own_command_can_not_be_taken_over(accelplug, install):
     folder = install("hello-package", "accelplug.commands", "devices", "hello_commands:bug", HELLO)
-    assert accelplug("devices", "--device", "cpu", PYTHONPATH=folder).returncode == 0
+    assert accelplug("devices", "--device", "cpu", PYTHONPATH=folder).stdout.startswith("device cpu")
 
 
 def test_a_check_of_another_package_that_fails_is_a_finding(accelplug, install):
