@@ -12,6 +12,7 @@ import gpu_trees
 import hypothesis
 import pytest
 from backend_site import Site, forget
+from fake_packages import Packages
 from processes import PATIENCE, Run, environment
 
 from accelplug.specs import Host
@@ -42,6 +43,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 @pytest.fixture
+def packages(tmp_path: Path) -> Packages:
+    """An empty folder to install packages of any kind into, which a host of theirs sees and nothing else."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    return Packages(folder)
+
+
+@pytest.fixture
 def cpu_only(tmp_path: Path) -> Host:
     """A machine without any accelerator, with a CPU build of torch."""
     return Host(tmp_path / "cpu-only", environ={}, site=[gpu_trees.torch_site(tmp_path / "cpu-torch")])
@@ -65,6 +74,15 @@ def python(tmp_path: Path) -> Run:
         )
 
     return run
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    """Threads take turns as often as they can, so that what isn't guarded goes wrong."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
 
 
 @pytest.fixture

@@ -92,13 +92,17 @@ def test_lengths_are_counted_in_the_unit_of_the_ladder_so_that_long_ones_are_che
     assert len(slicer._table) == 1_000_000 // 64 + 1
 
 
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_share_a_slicer() -> None:
     slicer, alone = Slicer(Ladder((3, 7, 16))), Slicer(Ladder((3, 7, 16)))
-    expected = [alone.slices(length) for length in range(1, 800)]
+    lengths = range(3000, 0, -7)  # the longest first, so that all of them fill the same table
+    expected = [alone.slices(length) for length in lengths]
     found: list[list[tuple[Slice, ...]]] = []
+    together = threading.Barrier(4)
 
     def ask() -> None:
-        found.append([slicer.slices(length) for length in range(1, 800)])
+        together.wait()
+        found.append([slicer.slices(length) for length in lengths])
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fake_packages import Packages
 from processes import PATIENCE, Run, environment
 
 
@@ -32,16 +33,12 @@ def accelplug(tmp_path: Path) -> Run:
 
 
 @pytest.fixture
-def install(tmp_path: Path) -> Callable[..., str]:
-    """Writes a package with one entry point; returns the folder for PYTHONPATH."""
+def install(packages: Packages) -> Callable[..., str]:
+    """Writes a package with one entry point, and its module if there is a source; returns the folder for PYTHONPATH."""
 
     def write(distribution: str, group: str, name: str, value: str, source: str | None) -> str:
-        info = tmp_path / "site" / f"{distribution.replace('-', '_')}-1.0.dist-info"
-        info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n")
-        (info / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
-        if source is not None:
-            (tmp_path / "site" / f"{value.partition(':')[0]}.py").write_text(source)
-        return str(tmp_path / "site")
+        files = {} if source is None else {f"{value.partition(':')[0]}.py": source}
+        packages.install(distribution, entry_points={f"{group}:{name}": value}, files=files)
+        return str(packages.folder)
 
     return write

@@ -10,12 +10,12 @@ from processes import Run
 
 OPENS = """
 import os, sys
-opened = []
+opened, done = [], []
 def watch(event, args):
     if event == "open" and isinstance(args[0], (str, bytes, os.PathLike)):
         opened.append(os.fspath(args[0]))
     elif event in ("ctypes.dlopen", "os.fork", "subprocess.Popen", "socket.connect"):
-        opened.append(event)
+        done.append(event)
 from accelplug.probing import probe_all
 from accelplug.settings import Settings
 from accelplug.specs import Host
@@ -23,7 +23,7 @@ sys.addaudithook(watch)
 host = Host({root!r}, site=[{site!r}])
 print(*(c.verdict for c in probe_all(Settings(), host) if c.name == "cuda"))
 print(*(c.name for c in probe_all(Settings())))
-print(*(path for path in opened if "/dev/" in str(path) or "." in str(path) and "/" not in str(path)))
+print(*(path for path in opened if "/dev/" in str(path)), *done)
 print(any("nvidia/version" in str(path) for path in opened))
 """
 
@@ -33,10 +33,10 @@ def test_c16_probing_opens_no_device(tmp_path: Path, python: Run) -> None:
 
     done = python(OPENS.format(root=str(host.root), site=host.site[0]))
 
-    verdict, names, opened, watched = done.stdout.splitlines()
+    verdict, names, reached, watched = done.stdout.splitlines()
     assert verdict == "usable"
     assert "cpu" in names
-    assert opened == ""
+    assert reached == ""
     assert watched == "True"  # the files that probes do read are seen by the hook
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import Level, autoload
 
@@ -50,7 +50,7 @@ def test_a_broken_autoloader_that_is_switched_off_is_only_a_warning(packages):
 
 def test_one_autoloader_that_imports_is_fine(packages):
     packages.install("zeta-torch", entry_points={"torch.backends:zeta": "zeta_torch:autoload"}, files=HARMLESS)
-    assert bad([*autoload.checks(packages.host())]) == []
+    assert bad(autoload.checks(packages.host())) == []
 
 
 def test_two_autoloaders_are_a_warning_that_names_both(packages):
@@ -59,7 +59,7 @@ def test_two_autoloaders_are_a_warning_that_names_both(packages):
         packages.install(
             f"{name}-torch", entry_points={"torch.backends:" + name: f"{name}_torch:autoload"}, files=files
         )
-    (finding,) = bad([*autoload.checks(packages.host())])
+    (finding,) = bad(autoload.checks(packages.host()))
     assert finding.level is Level.warning
     assert "acme (acme-torch 1.0) and zeta (zeta-torch 1.0)" in finding.summary
     assert "pip uninstall acme-torch or zeta-torch" in finding.remedy

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import Level, backends, configuration
 
 
 def test_a_misspelt_variable_is_a_warning_with_the_nearest_name(packages):
-    (finding,) = bad([*configuration.checks(packages.host(ACCELPLUG_DEVCE="cpu"))])
+    (finding,) = bad(configuration.checks(packages.host(ACCELPLUG_DEVCE="cpu")))
     assert finding.level is Level.warning
     assert "did you mean ACCELPLUG_DEVICE" in finding.summary
 

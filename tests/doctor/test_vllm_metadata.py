@@ -6,7 +6,7 @@ from importlib.metadata import Distribution
 
 import pytest
 from accelplug_vllm.checks import metadata
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import FixError, Level
 
@@ -20,7 +20,7 @@ PACKAGE = {
 
 
 def findings(packages):
-    return bad([*metadata.checks(packages.host())])
+    return bad(metadata.checks(packages.host()))
 
 
 def test_missing_metadata_is_written_and_vllm_then_knows_its_version(packages):

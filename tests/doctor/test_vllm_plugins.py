@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from accelplug_vllm.checks import checks, plugins
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import Level
 
@@ -15,7 +15,7 @@ OURS = {
 
 
 def findings(packages, **environ):
-    return bad([*plugins.checks(packages.host(**environ))])
+    return bad(plugins.checks(packages.host(**environ)))
 
 
 def test_accelplug_alone_is_found(packages):

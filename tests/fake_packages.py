@@ -9,7 +9,6 @@ from pathlib import Path
 
 from processes import PATIENCE, environment
 
-from accelplug.doctor import Finding, Level
 from accelplug.specs import Host
 
 
@@ -63,8 +62,3 @@ class Packages:
             timeout=PATIENCE,
             check=False,
         )
-
-
-def bad(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
-    """The findings that aren't ok."""
-    return [finding for finding in findings if finding.level is not Level.ok]
