@@ -95,7 +95,7 @@ def test_lengths_are_counted_in_the_unit_of_the_ladder_so_that_long_ones_are_che
 @pytest.mark.usefixtures("restless_threads")
 def test_threads_share_a_slicer() -> None:
     slicer, alone = Slicer(Ladder((3, 7, 16))), Slicer(Ladder((3, 7, 16)))
-    lengths = range(3000, 0, -7)  # the longest first, so that all of them fill the same table
+    lengths = range(8000, 0, -97)  # the longest first, so that all of them fill the same table
     expected = [alone.slices(length) for length in lengths]
     found: list[list[tuple[Slice, ...]]] = []
     together = threading.Barrier(4)
