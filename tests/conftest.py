@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import gpu_trees
+import hypothesis
 import pytest
 from backend_site import Site, forget
+from fake_packages import Packages
+from processes import PATIENCE, Run, environment
 
 from accelplug.specs import Host
+
+hypothesis.settings.register_profile("accelplug", deadline=None)  # how long an example takes says nothing of it
+hypothesis.settings.load_profile("accelplug")
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +43,21 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 @pytest.fixture
+def packages(tmp_path: Path) -> Packages:
+    """An empty folder to install packages of any kind into, which a host of theirs sees and nothing else."""
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    return Packages(folder)
+
+
+@pytest.fixture
 def cpu_only(tmp_path: Path) -> Host:
     """A machine without any accelerator, with a CPU build of torch."""
     return Host(tmp_path / "cpu-only", environ={}, site=[gpu_trees.torch_site(tmp_path / "cpu-torch")])
 
 
 @pytest.fixture
-def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def python(tmp_path: Path) -> Run:
     """Runs code in a new interpreter, in an empty folder; keywords are further environment variables."""
 
     def run(code: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -52,14 +66,33 @@ def python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
         return subprocess.run(
             [sys.executable, "-c", code],
             cwd=folder,
-            env={**os.environ, **environ},
+            env=environment(**environ),
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
 
     return run
+
+
+@pytest.fixture
+def restless_threads() -> Iterator[None]:
+    """Threads take turns as often as they can, so that what isn't guarded goes wrong."""
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(usual)
+
+
+@pytest.fixture
+def fresh_dynamo() -> Iterator[None]:
+    """Dynamo has compiled nothing yet."""
+    import torch
+
+    torch._dynamo.reset()
+    yield
+    torch._dynamo.reset()
 
 
 @pytest.fixture(scope="session")

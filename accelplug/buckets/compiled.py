@@ -206,4 +206,4 @@ def _fixed(fixed: Fixed) -> str:
 
 def _described(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return f"a {type(value).__name__}" if shape is None else f"of shape {tuple(shape)}"
+    return f"of type {type(value).__name__}" if shape is None else f"of shape {tuple(shape)}"

@@ -45,7 +45,7 @@ def cut_back(
     if isinstance(value, (tuple, list)):
         return type(value)(inner(index, part) for index, part in enumerate(value))
     raise BadInputError(
-        f"output {'.'.join(path)!r} is a {type(value).__name__}, in which accelplug finds no tensors; to have it "
+        f"output {'.'.join(path)!r} is of type {type(value).__name__}, in which accelplug finds no tensors; to have it "
         f"returned as it is, name it in outputs: {{{'.'.join(path)!r}: {{}}}}"
     )
 

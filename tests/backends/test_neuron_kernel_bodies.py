@@ -22,7 +22,7 @@ from accelplug.specs import Kernel
 NKI = {kernel.name: kernel for kernel in kernels() if kernel.provider == "nki"}
 DTYPES = st.sampled_from(["float32", "bfloat16", "float16"])
 CORES = st.sampled_from([1, 2])
-FEW = settings(max_examples=12, deadline=None)
+FEW = settings(max_examples=12)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 import types
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ import nki_interpreter
 import pytest
 import torch
 from accelplug_neuron.kernels import kernels, rms_norm
+from processes import Run
 
 from accelplug.specs import Kernel, Level, RanOn
 
@@ -134,12 +134,14 @@ def sdk(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("kernel", NKI, ids=str)
-@pytest.mark.parametrize("lnc", ["", "1"])
+@pytest.mark.parametrize("lnc", [None, "1"])
 @pytest.mark.usefixtures("sdk")
 def test_what_load_returns_takes_the_operators_arguments(
-    monkeypatch: pytest.MonkeyPatch, kernel: Kernel, lnc: str
+    monkeypatch: pytest.MonkeyPatch, kernel: Kernel, lnc: str | None
 ) -> None:
-    if lnc:
+    if lnc is None:
+        monkeypatch.delenv("NEURON_LOGICAL_NC_CONFIG", raising=False)
+    else:
         monkeypatch.setenv("NEURON_LOGICAL_NC_CONFIG", lnc)
     x = torch.randn(2, 3, 4, 64)
     arguments: tuple[Any, ...] = {
@@ -161,12 +163,12 @@ def test_an_empty_tensor_is_left_to_the_next_kernel() -> None:
         call(torch.empty(0, 64), torch.ones(64), 1e-6)
 
 
-def test_the_records_are_made_without_the_sdk() -> None:
+def test_the_records_are_made_without_the_sdk(python: Run) -> None:
     code = (
         "import sys; sys.modules.update(nki=None, torch_neuronx=None); import accelplug_neuron; "
         "print(len(accelplug_neuron.accelplug_kernels()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+    done = python(code)
     assert done.stdout == f"{len(kernels())}\n", done.stderr
 
 

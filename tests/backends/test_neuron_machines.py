@@ -6,6 +6,7 @@ On folders that look like machines; nothing here has seen the hardware.
 from __future__ import annotations
 
 import pytest
+from accelplug_neuron import generations
 from neuron_machines import INF2, SYSFS, TRN1, TRN2, TRN3, add_machine, add_software, probe
 from trees import Tree
 
@@ -87,6 +88,25 @@ def test_nodes_with_other_names_are_no_neuron_devices(tree: Tree) -> None:
     for name in ("neuron", "neuron_misc", "neuron0p1", "xneuron0"):
         tree.node(f"/dev/{name}")
     assert probe(tree.host()).verdict is Verdict.no_hardware
+
+
+@pytest.mark.parametrize(
+    ("instance", "generation"),
+    [
+        ("inf1.xlarge", "inf1"),
+        ("inf2.8xlarge", "inf2"),
+        ("trn1n.32xlarge", "trn1"),
+        ("trn2u-ac.24xlarge", "trn2"),
+        ("trn3-dev0.48xlarge", "trn3"),
+        ("Trn2", "trn2"),
+        ("p5.48xlarge", ""),
+        ("trnx.large", ""),
+        ("trn2000 Desktop", ""),
+        ("", ""),
+    ],
+)
+def test_instance_types_tell_their_generation(instance: str, generation: str) -> None:
+    assert generations.from_instance_type(instance) == generation
 
 
 # sysfs layouts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from accelplug_neuron import cores, generations
+from accelplug_neuron import cores
 from hypothesis import given
 from hypothesis import strategies as st
 from neuron_machines import TRN2, add_machine, add_software, probe
@@ -145,22 +145,3 @@ def test_visible_cores_never_count_more_than_there_are(data: st.DataObject) -> N
     named = data.draw(st.sets(st.sampled_from(sorted(ids)), min_size=1))
     count = cores.visible({cores.VISIBLE_CORES: cores.format_cores(named)}, ids, len(devices) * 4)
     assert 1 <= count <= min(len(named), len(devices) * 4)
-
-
-@pytest.mark.parametrize(
-    ("instance", "generation"),
-    [
-        ("inf1.xlarge", "inf1"),
-        ("inf2.8xlarge", "inf2"),
-        ("trn1n.32xlarge", "trn1"),
-        ("trn2u-ac.24xlarge", "trn2"),
-        ("trn3-dev0.48xlarge", "trn3"),
-        ("Trn2", "trn2"),
-        ("p5.48xlarge", ""),
-        ("trnx.large", ""),
-        ("trn2000 Desktop", ""),
-        ("", ""),
-    ],
-)
-def test_instance_types_tell_their_generation(instance: str, generation: str) -> None:
-    assert generations.from_instance_type(instance) == generation

@@ -55,11 +55,10 @@ def test_what_the_tensor_engine_takes() -> None:
         "sums in float32",
         lambda: nisa.nc_matmul(tile(*out, dtype=torch.bfloat16, place=nl.psum), tile(128, 128), tile(128, 512), False),
     )
-    refused("at most 128 by 128", lambda: nisa.nc_transpose(tile(128, 128, place=nl.psum), tile(128, 129), _tensor()))
-
-
-def _tensor() -> Any:
-    return nisa.engine.tensor
+    refused(
+        "at most 128 by 128",
+        lambda: nisa.nc_transpose(tile(128, 128, place=nl.psum), tile(128, 129), nisa.engine.tensor),
+    )
 
 
 def test_engines_and_memories() -> None:

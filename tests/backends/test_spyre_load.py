@@ -23,10 +23,7 @@ print(torch.device('spyre:1'), torch_spyre.CALLS)
 
 
 def sdk(tree: Tree, module: str, requires: str = "") -> Tree:
-    tree.package("torch-spyre", "0.4.0", text="", backend="torch_spyre")
-    metadata = tree.site / "torch_spyre-0.4.0.dist-info" / "METADATA"
-    lines = ["Metadata-Version: 2.1", "Name: torch-spyre", "Version: 0.4.0"]
-    metadata.write_text("\n".join([*lines, *([f"Requires-Dist: {requires}"] if requires else []), "", ""]))
+    tree.package("torch-spyre", "0.4.0", backend="torch_spyre", requires=requires)
     tree.module("torch_spyre", module)
     return tree
 

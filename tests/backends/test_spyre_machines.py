@@ -188,5 +188,5 @@ def test_switching_autoload_off_leaves_the_device_usable_as_load_registers_it(tr
 
 def test_probing_imports_no_sdk_and_opens_no_device_node(tree: Tree) -> None:
     machine(tree).module("torch_spyre", "raise SystemExit('the probe imported the SDK')")
-    done = in_new_process(PROBE_UNDER_AUDIT.format(name="spyre", environ={}), tree)
+    done = in_new_process(PROBE_UNDER_AUDIT.format(name="spyre"), tree)
     assert done.stdout == "clean\n", done.stderr

@@ -37,11 +37,13 @@ class Tree:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.symlink_to(to)
 
-    def package(self, name: str, version: str, text: str = "", backend: str = "") -> None:
+    def package(self, name: str, version: str, text: str = "", backend: str = "", requires: str = "") -> None:
         """The metadata of an installed package; ``backend`` is its entry point in torch.backends."""
         info = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n\n{text}\n")
+        required = f"Requires-Dist: {requires}\n" if requires else ""
+        head = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{required}"
+        (info / "METADATA").write_text(f"{head}\n{text}\n")
         if backend:
             (info / "entry_points.txt").write_text(f"[torch.backends]\n{backend} = {backend}:_autoload\n")
 
@@ -69,7 +71,7 @@ opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 from accelplug.specs import Host
 import accelplug_{name} as backend
-found = backend.accelplug_device().probe(Host(ROOT, {environ!r}, [SITE]))
+found = backend.accelplug_device().probe(Host(ROOT, {{}}, [SITE]))
 assert found.verdict == "usable", found
 assert any(path.startswith(ROOT + "/sys/") for path in opened), "the audit hook saw no file: the test proves nothing"
 nodes = [path for path in opened if path.startswith((ROOT + "/dev/", "/dev/neuron", "/dev/vfio"))]

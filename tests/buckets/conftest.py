@@ -1,22 +1,12 @@
-"""Dynamo begins each test anew; a static-shape device whose compiler remembers the graphs it was given."""
+"""A static-shape device whose compiler remembers the graphs it was given."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import table_backend
 from backend_site import Site
-
-
-@pytest.fixture
-def fresh_dynamo() -> Iterator[None]:
-    import torch
-
-    torch._dynamo.reset()
-    yield
-    torch._dynamo.reset()
 
 
 @pytest.fixture

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import Run
 
 from accelplug.buckets import BucketPolicy, default_ladder
 from accelplug.errors import BadInputError
@@ -118,7 +116,7 @@ def test_the_default_ladder_is_aligned() -> None:
     assert ladder.sizes == (64, 128, 256, 320)
 
 
-def test_the_arithmetic_of_buckets_needs_no_torch(python: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_the_arithmetic_of_buckets_needs_no_torch(python: Run) -> None:
     code = "import sys, accelplug.buckets as b; b.Slicer(b.Ladder((16, 64))).slices(70); print('torch' in sys.modules)"
     done = python(code)
     assert done.stdout == "False\n", done.stderr

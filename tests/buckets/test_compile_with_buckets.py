@@ -210,7 +210,7 @@ def test_an_argument_without_the_dimension_is_said(compiled_graphs: Graphs) -> N
     compiled = accelplug.compile(lambda x: x, buckets=one_dimension(arguments={"x": {2: "length"}}))
     with pytest.raises(BadInputError, match=r"'x' has no dimension 2; it is of shape \(3,\)"):
         compiled(torch.ones(3))
-    with pytest.raises(BadInputError, match="'x' has no dimension 2; it is a int"):
+    with pytest.raises(BadInputError, match="'x' has no dimension 2; it is of type int"):
         compiled(3)
 
 
@@ -229,7 +229,7 @@ def test_an_output_of_another_size_than_the_buckets_is_an_error(compiled_graphs:
 def test_an_output_in_which_no_tensors_can_be_found_is_an_error_unless_it_is_named() -> None:
     from accelplug.buckets.outputs import cut_back
 
-    with pytest.raises(BadInputError, match=r"output 'cache' is a object, .* name it in outputs: {'cache': {}}"):
+    with pytest.raises(BadInputError, match=r"output 'cache' is of type object, .* name it in outputs: {'cache': {}}"):
         cut_back({"cache": object()}, {}, {}, {})
     cache = object()
     assert cut_back({"cache": cache}, {"cache": {}}, {}, {})["cache"] is cache

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from accelplug.buckets import Ladder
 from accelplug.errors import BadInputError, CompileRefusedError, ShapeRefusedError
 
-SIZES = st.sets(st.integers(1, 500), min_size=1, max_size=12).map(lambda sizes: Ladder(tuple(sorted(sizes))))
+LADDERS = st.sets(st.integers(1, 500), min_size=1, max_size=12).map(lambda sizes: Ladder(tuple(sorted(sizes))))
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_a_ladder_ends_where_it_is_told_to(ladder: Ladder, sizes: tuple[int, ...
     assert ladder.sizes == sizes
 
 
-@given(SIZES, st.integers(1, 500))
+@given(LADDERS, st.integers(1, 500))
 def test_the_smallest_bucket_that_holds_a_length_is_chosen(ladder: Ladder, length: int) -> None:
     fits = [size for size in ladder.sizes if size >= length]
     if fits:
@@ -39,7 +39,7 @@ def test_the_smallest_bucket_that_holds_a_length_is_chosen(ladder: Ladder, lengt
             ladder.choose(length)
 
 
-@given(SIZES)
+@given(LADDERS)
 def test_every_length_lands_in_just_one_bucket(ladder: Ladder) -> None:
     landed = [length for size in ladder.sizes for length in ladder.lengths(size)]
     assert landed == [*range(1, ladder.largest + 1)]

@@ -26,7 +26,7 @@ def expected(ladder: Ladder, lengths: dict[int, int], cost: Cost) -> float:
 
 
 @given(LENGTHS, st.integers(1, 5), COSTS)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_no_other_ladder_is_cheaper(lengths: dict[int, int], count: int, cost: Cost) -> None:
     found = optimal_ladder(lengths, count, cost=cost)
     assert len(found.sizes) <= count

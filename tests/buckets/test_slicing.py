@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -37,7 +36,7 @@ def cheapest(sizes: tuple[int, ...], cost: Cost, length: int) -> tuple[float, in
 
 
 @given(SIZES, COSTS, st.integers(1, 70))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_no_other_buckets_are_cheaper(sizes: tuple[int, ...], cost: Cost, length: int) -> None:
     slices = Slicer(Ladder(sizes), cost).slices(length)
     found = (sum(cost(each.bucket) for each in slices), len(slices), sum(each.bucket for each in slices) - length)
@@ -45,7 +44,6 @@ def test_no_other_buckets_are_cheaper(sizes: tuple[int, ...], cost: Cost, length
 
 
 @given(SIZES, COSTS, st.integers(1, 70))
-@settings(deadline=None)
 def test_slices_follow_each_other_and_only_the_last_has_padding(
     sizes: tuple[int, ...], cost: Cost, length: int
 ) -> None:
@@ -77,7 +75,6 @@ def test_a_tie_goes_to_fewer_slices() -> None:
 
 
 @given(SIZES, COSTS)
-@settings(deadline=None)
 def test_what_must_be_compiled_is_what_some_length_is_sliced_into(sizes: tuple[int, ...], cost: Cost) -> None:
     slicer = Slicer(Ladder(sizes), cost)
     into = {each.bucket for length in range(1, 41) for each in slicer.slices(length)}
@@ -91,19 +88,21 @@ def test_a_bucket_that_never_pays_need_not_be_compiled() -> None:
 
 def test_lengths_are_counted_in_the_unit_of_the_ladder_so_that_long_ones_are_cheap() -> None:
     slicer = Slicer(Ladder.powers_of_two(64, 8192))
-    began = time.perf_counter()
     slicer.slices(1_000_000)
-    assert time.perf_counter() - began < 5
     assert len(slicer._table) == 1_000_000 // 64 + 1
 
 
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_share_a_slicer() -> None:
     slicer, alone = Slicer(Ladder((3, 7, 16))), Slicer(Ladder((3, 7, 16)))
-    expected = [alone.slices(length) for length in range(1, 800)]
+    lengths = range(8000, 0, -97)  # the longest first, so that all of them fill the same table
+    expected = [alone.slices(length) for length in lengths]
     found: list[list[tuple[Slice, ...]]] = []
+    together = threading.Barrier(4)
 
     def ask() -> None:
-        found.append([slicer.slices(length) for length in range(1, 800)])
+        together.wait()
+        found.append([slicer.slices(length) for length in lengths])
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:

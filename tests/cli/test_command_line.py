@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
@@ -50,14 +48,14 @@ def test_an_unknown_option_exits_2(accelplug):
 
 
 @pytest.mark.parametrize("command", ["devices", "explain", "doctor"])
-def test_no_command_imports_torch_or_vllm(command):
+def test_looking_imports_neither_torch_nor_vllm(python, command):
     code = (
         "import sys\nfrom accelplug.cli.app import app\n"
         f"sys.argv = ['accelplug', {command!r}]\ntry:\n    app()\nexcept SystemExit:\n    pass\n"
         "print('imported:', sorted({'torch', 'vllm', 'accelplug_vllm.launch'} & {*sys.modules}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "imported: []"
+    done = python(code)
+    assert done.stdout.splitlines()[-1] == "imported: []", done.stderr
 
 
 def test_completion_knows_device_names_also_after_a_comma():
@@ -67,30 +65,24 @@ def test_completion_knows_device_names_also_after_a_comma():
     assert "neuron,neuron" not in complete_device("neuron,")
 
 
-def test_completion_imports_no_backend():
+def test_completion_imports_no_backend(python):
     code = (
         "import sys\nfrom accelplug.cli.options import complete_device\nassert 'cpu' in complete_device('')\n"
         "print([name for name in sys.modules if name.startswith(('accelplug.builtin', 'accelplug_', 'torch'))])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    done = python(code)
+    assert done.stdout == "[]\n", done.stderr
 
 
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [("devices --device spy", ["spyre"]), ("ne", ["new"]), ("new acme --attention o", ["own"])],
 )
-def test_the_shell_gets_what_can_be_typed(typed, offered):
+def test_the_shell_gets_what_can_be_typed(python, typed, offered):
     code = "import sys; from accelplug.cli.app import app; sys.argv = ['accelplug']; app(prog_name='accelplug')"
-    words = f"accelplug {typed}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={"_ACCELPLUG_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.split() == offered
+    last = str(len(typed.split()))
+    done = python(code, _ACCELPLUG_COMPLETE="complete_bash", COMP_WORDS=f"accelplug {typed}", COMP_CWORD=last)
+    assert done.stdout.split() == offered, done.stderr
 
 
 def test_a_command_of_another_package_gets_its_arguments_and_passes_on_the_rest(accelplug, install):
@@ -127,7 +119,7 @@ def test_a_command_that_can_not_be_imported_says_so_in_its_place_and_the_others_
 
 def test_an_own_command_can_not_be_taken_over(accelplug, install):
     folder = install("hello-package", "accelplug.commands", "devices", "hello_commands:bug", HELLO)
-    assert accelplug("devices", "--device", "cpu", PYTHONPATH=folder).returncode == 0
+    assert accelplug("devices", "--device", "cpu", PYTHONPATH=folder).stdout.startswith("device cpu")
 
 
 def test_a_check_of_another_package_that_fails_is_a_finding(accelplug, install):

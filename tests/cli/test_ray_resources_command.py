@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from accelplug.cli import schema
 from accelplug.cli.app import app
 
-NAMELESS = 'name = "acme"\ntitle = "Acme One"\ntorch_type = "acme"\n'
+UNCOUNTED = 'name = "acme"\ntitle = "Acme One"\ntorch_type = "acme"\n'
 
 
 def test_the_cores_of_a_simulated_neuron_device(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_json_is_as_the_schema_says(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_device_that_ray_can_not_count_ends_with_1_and_the_field(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (tmp_path / "acme.toml").write_text(NAMELESS)
+    (tmp_path / "acme.toml").write_text(UNCOUNTED)
     monkeypatch.setenv("ACCELPLUG_SIMULATE", str(tmp_path / "acme.toml"))
     done = CliRunner().invoke(app, ["ray-resources"])
     assert (done.exit_code, done.stdout) == (1, "")

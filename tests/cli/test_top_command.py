@@ -65,18 +65,18 @@ def test_a_vllm_without_accelplug_says_so() -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 24), (120, 50)])
-def test_it_fits_the_terminal(recorded_status: ServerStatus, width: int, height: int) -> None:
+def test_it_fits_the_terminal(crowded: ServerStatus, width: int, height: int) -> None:
     out = Console(width=width, height=height, force_terminal=True, color_system=None, record=True)
     with out.capture() as shown:
-        out.print(render_top.view(recorded_status, width, height))
+        out.print(render_top.view(crowded, width, height))
     lines = shown.get().splitlines()
     assert max(map(len, lines)) <= width
     assert len(lines) < height
 
 
 @pytest.fixture
-def recorded_status() -> ServerStatus:
-    """With more of everything than fits."""
+def crowded() -> ServerStatus:
+    """More of everything than fits."""
     rows = [{"op": f"aten::{'long_' * 8}{i}", "device": "neuron:0", "calls": 10**9, "bytes": 10**12} for i in range(40)]
     rates = {"calls_per_second": 123456.7, "bytes_per_second": 1e9}
     return ServerStatus.model_validate(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,9 @@ import pytest
 import table_backend
 import torch
 from backend_site import Site
+from processes import Run
 from table_backend import NUMBERS, live, median
+from torch._dynamo.backends import registry
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounterWithBackend
 
@@ -40,9 +41,7 @@ def own_silu_backward(gradient, x):
 )
 
 
-def test_torch_finds_the_backend_by_name_without_importing_inductor(
-    python: Callable[..., subprocess.CompletedProcess[str]],
-) -> None:
+def test_torch_finds_the_backend_by_name_without_importing_inductor(python: Run) -> None:
     code = "import sys, torch; torch.compile(print, backend='accelplug'); print('torch._inductor.graph' in sys.modules)"
     done = python(code)
     assert done.stdout == "False\n", done.stderr
@@ -167,7 +166,7 @@ def test_a_compiler_of_ones_own_gets_the_table_and_what_the_user_gave(site: Site
     assert given == {"options": {"level": 2, "fast": True}}
 
 
-def test_a_named_compiler_is_the_sdks(site: Site) -> None:
+def test_a_named_compiler_is_the_sdks(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[dict[str, Any]] = []
 
     def acme_backend(graph: torch.fx.GraphModule, example_inputs: list[Any], **given: Any) -> Callable[..., Any]:
@@ -178,6 +177,8 @@ def test_a_named_compiler_is_the_sdks(site: Site) -> None:
     with pytest.raises(BackendCompilerFailed, match=r"the Dynamo backend 'acme_sdk', .* isn't there .*inductor"):
         accelplug.compile(median)(NUMBERS)
 
+    monkeypatch.setattr(registry, "_BACKENDS", dict(registry._BACKENDS))  # torch can't take one off its list
+    monkeypatch.setattr(registry, "_COMPILER_FNS", dict(registry._COMPILER_FNS))
     torch._dynamo.register_backend(acme_backend, name="acme_sdk")
     assert accelplug.compile(median)(NUMBERS) == 3  # it brings its own decompositions
     assert seen == [{"options": {"level": 1}}]

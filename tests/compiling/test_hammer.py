@@ -7,7 +7,6 @@ cache key, and `accelplug.tables.decompositions.keyed` may go.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,10 +16,12 @@ from typing import Any
 import pytest
 import table_backend
 from backend_site import Site
+from hammer import ROUNDS, THREADS
+from processes import PATIENCE, environment
 
 HAMMER = Path(__file__).parent / "hammer.py"
 MEDIAN, SMALLEST, SECOND, FOURTH, LARGEST = [3.0], [1.0], [2.0], [5.0], [7.0]
-COMPILES = 8  # of each kind of work
+COMPILES = THREADS * ROUNDS  # of each kind of work
 ALL = ("acme", "lowered", "metal", "second", "stock")
 Hammer = Callable[..., dict[str, Any]]
 
@@ -35,14 +36,13 @@ def hammer(site: Site, tmp_path: Path) -> Hammer:
     (site.folder / "metal_backend.py").write_text(f"from {metal} import SEEN\n")
 
     def run(way: str, *kinds: str) -> dict[str, Any]:
-        path = os.pathsep.join([str(site.folder), os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
             [sys.executable, str(HAMMER), way, *kinds],
-            env={**os.environ, "PYTHONPATH": path, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor")},
+            env=environment(PYTHONPATH=str(site.folder), TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "inductor")),
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
             check=False,
         )
         if done.returncode != 0:

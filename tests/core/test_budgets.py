@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from accelplug import budgets, settings
+from accelplug import budgets
 from accelplug.errors import BadInputError
 from accelplug.specs import Budget
 
@@ -45,17 +45,3 @@ def test_a_budget_that_is_wrong_is_said_with_what_is_right(text: str, said: str)
     with pytest.raises(BadInputError) as caught:
         budgets.parse(text)
     assert said in str(caught.value)
-
-
-def test_the_settings_name_the_variable_of_a_wrong_budget_or_policy() -> None:
-    with pytest.raises(BadInputError) as caught:
-        settings.read({"ACCELPLUG_FALLBACK_BUDGET": "byte=3", "ACCELPLUG_FALLBACK": "warm"})
-    assert "ACCELPLUG_FALLBACK_BUDGET: fallback_budget = 'byte=3'" in str(caught.value)
-    assert "did you mean 'bytes'?" in str(caught.value)
-    assert "did you mean 'warn'?" in str(caught.value)
-
-
-def test_a_report_has_no_placeholder_but_the_process() -> None:
-    assert settings.read({"ACCELPLUG_REPORT": "run-{pid}.json"}).values.report == "run-{pid}.json"
-    with pytest.raises(BadInputError, match=r"ACCELPLUG_REPORT: .*the only \{\} there may be is \{pid\}"):
-        settings.read({"ACCELPLUG_REPORT": "run-{rank}.json"})

@@ -14,7 +14,7 @@ from accelplug import show
 from accelplug.errors import BadInputError, DeviceUnusableError, UnknownDeviceError
 from accelplug.plugins import discover
 from accelplug.selection import choose, require
-from accelplug.settings import Settings, Sourced, read
+from accelplug.settings import Settings, Sourced, misspelt, read
 from accelplug.specs import Host, Verdict
 
 DEFAULTS = Sourced(Settings(), {})
@@ -238,6 +238,4 @@ def test_c25_a_misspelt_variable_is_said_once_with_the_nearest_name(
 
 @pytest.mark.parametrize("name", ["ACCELPLUG_DEVICE", "ACCELPLUG_CONFIG", "ACCELPLUG_SELECTION", "OTHER_DEVCE"])
 def test_c25_a_variable_that_is_right_or_not_ours_is_not_warned_of(name: str) -> None:
-    from accelplug.settings import misspelt
-
     assert misspelt({name: "x"}) == []

@@ -5,8 +5,6 @@ The device's side, on real graphs, is in tests/sim/compiled_kinds.py.
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,19 +13,16 @@ import torch
 from accelplug import default_backend
 from accelplug.errors import CompileRefusedError
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 WRAPPER = torch._TorchCompileInductorWrapper
 STOCK = WRAPPER.__call__
 
 
 @pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def served(monkeypatch: pytest.MonkeyPatch, fresh_dynamo: None) -> None:
     """As if a device of type ``meta`` had been made live, and undone."""
     monkeypatch.setattr(default_backend, "_served", set())
     monkeypatch.setattr(WRAPPER, "__call__", STOCK)
     default_backend.serve("meta")
-    yield
-    torch._dynamo.reset()
 
 
 def test_a_graph_on_another_device_takes_torchs_own_way(served: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,7 +152,7 @@ def test_a_page_without_numbers_has_no_plots(report: FallbackReport) -> None:
     assert len(page) < 20_000
 
 
-def test_the_plots_show_each_operator_eager_and_compiled(tmp_path: Path) -> None:
+def test_the_plots_show_each_operator_eager_and_compiled() -> None:
     from accelplug.reporting import charts
 
     assert charts.measured(REPORT) == ["bytes", "calls", "time"]

@@ -3,31 +3,30 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 
 import pytest
+from processes import Run
 
 import accelplug
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
 SDKS = ("torch", "torch_neuronx", "libneuronxla", "nki", "neuronxcc", "torch_spyre", "torch_sendnn", "pynvml", "vllm")
 
 
-def imported(python: Python, code: str) -> set[str]:
+def imported(python: Run, code: str) -> set[str]:
     """The top-level packages in ``sys.modules`` after ``code``."""
     done = python(f"import sys\n{code}\nprint(*sys.modules, sep='\\n')")
     assert done.returncode == 0, done.stderr
     return {name.partition(".")[0] for name in done.stdout.split()}
 
 
-def test_importing_accelplug_imports_neither_torch_nor_pydantic(python: Python) -> None:
+def test_importing_accelplug_imports_neither_torch_nor_pydantic(python: Run) -> None:
     assert imported(python, "import accelplug").isdisjoint({"torch", "pydantic", "pydantic_settings", "pluggy"})
 
 
-def test_probing_all_backends_imports_no_torch_and_no_sdk(python: Python) -> None:
+def test_probing_all_backends_imports_no_torch_and_no_sdk(python: Run) -> None:
     assert imported(python, "import accelplug; accelplug.explain()").isdisjoint(SDKS)
 
 

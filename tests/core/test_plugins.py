@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from backend_site import HEAD, Site
+from processes import Run
 
 from accelplug.errors import UnknownDeviceError
 from accelplug.plugins import Backend, discover, running, running_backend
@@ -40,7 +39,7 @@ def test_any_object_with_the_hook_is_a_plugin(site: Site) -> None:
         HEAD + "class Acme:\n"
         "    @hookimpl\n"
         "    def accelplug_device(self):\n"
-        "        return DeviceSpec(name='acme', title='', torch_type='cpu', probe=None.__class__)\n"
+        "        return DeviceSpec(name='acme', title='', torch_type='cpu', probe=print)\n"
         "plugin = Acme()\n",
     )
     site.metadata("acme-backend", "acme", f"{module}:plugin")
@@ -123,9 +122,7 @@ def test_ctrl_c_during_an_import_is_not_swallowed(site: Site) -> None:
         discover()
 
 
-def test_a_backend_installed_in_two_places_on_the_path_is_one(
-    site: Site, python: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
-) -> None:
+def test_a_backend_installed_in_two_places_on_the_path_is_one(site: Site, python: Run, tmp_path: Path) -> None:
     site.backend("acme")
     again = shutil.copytree(site.folder, tmp_path / "again")
     code = "from accelplug.plugins import discover; print([b.spec is not None for b in discover() if b.name == 'acme'])"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from backend_site import Site
+from processes import ends
 
 from accelplug.probing import probe_all
 from accelplug.settings import Settings
@@ -63,9 +63,9 @@ def test_a_probe_that_fails_is_broken_with_its_reason(site: Site, probe: str, re
 def test_a_probe_that_hangs_is_a_timeout_and_the_others_answer(site: Site, isolated: bool) -> None:
     site.backend("acme", FOREVER, isolated_probe=isolated)
 
-    acme = probed("acme", timeout=0.3)
+    acme = probed("acme", timeout=1)
     assert acme.verdict is Verdict.timeout
-    assert "longer than 0.3 s" in acme.reason
+    assert "longer than 1 s" in acme.reason
     assert "ACCELPLUG_PROBE_TIMEOUT" in acme.remedy
 
 
@@ -73,7 +73,7 @@ def test_probes_that_answer_leave_no_thread(site: Site) -> None:
     before = set(threading.enumerate())
     site.backend("acme")
     probed("acme")
-    assert set(threading.enumerate()) == before
+    assert set(threading.enumerate()) <= before  # one of an earlier test's may end meanwhile
 
 
 def test_an_isolated_probe_runs_in_another_process(site: Site) -> None:
@@ -104,21 +104,8 @@ def test_an_isolated_probe_that_hangs_takes_its_children_with_it(site: Site, tmp
     )
     site.backend("acme", hang + "child.wait()", isolated_probe=True)
 
-    assert probed("acme", timeout=2).verdict is Verdict.timeout
-    assert _ends(int(pid.read_text()))
-
-
-def _ends(pid: int) -> bool:
-    """Whether the process is gone, or dead and waiting to be collected, within seconds."""
-    for _ in range(50):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
+    assert probed("acme", timeout=5).verdict is Verdict.timeout
+    assert ends(int(pid.read_text()))
 
 
 def test_an_isolated_probe_sees_the_replaced_host(site: Site, tmp_path: Path) -> None:

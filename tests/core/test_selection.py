@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from backend_site import Site
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from processes import Run
 
 from accelplug import show
 from accelplug.errors import BadInputError, DeviceUnusableError, UnknownDeviceError
@@ -17,7 +16,6 @@ from accelplug.selection import choose, require
 from accelplug.settings import Settings, Sourced, read
 from accelplug.specs import Candidate, Host, Selection, Verdict
 
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
 BROKEN = "raise OSError('no')"
 
 
@@ -69,7 +67,7 @@ def test_a_caller_can_refine_a_usable_candidate(three: Site, cpu_only: Host) -> 
     assert choose(sourced(), host=cpu_only, refine=too_old).chosen == "alpha"
 
 
-def test_the_choice_is_the_same_for_every_hash_seed(three: Site, python: Python) -> None:
+def test_the_choice_is_the_same_for_every_hash_seed(three: Site, python: Run) -> None:
     code = "import accelplug; s = accelplug.devices(); print(s.chosen, s.decided_by, *s.names())"
     answers = {python(code, PYTHONPATH=str(three.folder), PYTHONHASHSEED=str(seed)).stdout for seed in range(6)}
 
@@ -83,7 +81,7 @@ BACKENDS = st.dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(backends=BACKENDS, cpu_fallback=st.sampled_from(["allow", "error"]))
 def test_auto_is_the_usable_one_of_highest_priority_then_lowest_name_and_the_cpu_only_where_allowed(
     backends: dict[str, tuple[Verdict, int]], cpu_fallback: str, site: Site, cpu_only: Host

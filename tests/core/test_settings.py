@@ -90,6 +90,21 @@ def test_a_bad_value_in_a_variable_names_it_the_allowed_ones_and_the_nearest(tom
     )
 
 
+def test_a_wrong_budget_or_policy_is_said_with_its_variable_and_the_nearest(toml: Path) -> None:
+    complaint(
+        "ACCELPLUG_FALLBACK_BUDGET: fallback_budget = 'byte=3'",
+        "did you mean 'bytes'?",
+        "did you mean 'warn'?",
+        ACCELPLUG_FALLBACK_BUDGET="byte=3",
+        ACCELPLUG_FALLBACK="warm",
+    )
+
+
+def test_the_name_of_a_report_has_no_placeholder_but_the_process(toml: Path) -> None:
+    assert settings.read({"ACCELPLUG_REPORT": "run-{pid}.json"}).values.report == "run-{pid}.json"
+    complaint("ACCELPLUG_REPORT: ", "the only {} there may be is {pid}", ACCELPLUG_REPORT="run-{rank}.json")
+
+
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "3601", "soon"])
 def test_a_timeout_that_makes_no_sense_is_refused(seconds: str, toml: Path) -> None:
     complaint("ACCELPLUG_PROBE_TIMEOUT", repr(seconds), ACCELPLUG_PROBE_TIMEOUT=seconds)

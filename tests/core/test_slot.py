@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import json
 from collections.abc import Callable
 
 import pytest
 from backend_site import HEAD, Site
-
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
+from processes import Run
 
 BACKEND = (
     HEAD
@@ -44,13 +42,12 @@ MODULE = (
 
 
 @pytest.fixture
-def ask(site: Site, python: Python) -> Callable[..., list[str]]:
+def ask(site: Site, python: Run) -> Callable[..., list[str]]:
     """What a process says that asks for the device ``acme``, whose ``load`` is given."""
 
     def run(load: str, before: str = "", after: str = "") -> list[str]:
         site.module("acme", BACKEND.format(load=load))
-        path = os.pathsep.join([str(site.folder), os.environ.get("PYTHONPATH", "")])
-        done = python(ASK.format(before=before) + after, PYTHONPATH=path)
+        done = python(ASK.format(before=before) + after, PYTHONPATH=str(site.folder))
         assert done.returncode == 0, done.stderr
         return (done.stdout + done.stderr).splitlines()
 
@@ -95,7 +92,7 @@ def test_a_load_that_fails_leaves_the_environment_as_it_was(ask: Callable[..., l
     said, environ = ask(
         load,
         before="os.environ.update(ACME_OLD='old', ACME_GONE='back')",
-        after="print({n: v for n, v in os.environ.items() if n.startswith('ACME_')})",
+        after="import json; print(json.dumps({n: v for n, v in os.environ.items() if n.startswith('ACME_')}))",
     )
     assert said == "ActivationError acme could not be made live: OSError: no card"
-    assert eval(environ) == {"ACME_OLD": "old", "ACME_GONE": "back"}
+    assert json.loads(environ) == {"ACME_OLD": "old", "ACME_GONE": "back"}

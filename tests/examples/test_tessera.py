@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import Run, environment
 
 from accelplug.sim import build
 from tools.installing import install
 
 TESSERA = Path(__file__).parents[2] / "examples" / "tessera"
 OWN_LINES = 150  # what describes the whole chip, its simulation included
-Python = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """PYTHONPATH with the example installed."""
+    """The folder that has the example installed, for PYTHONPATH."""
     build.library()  # so that no test's time limit covers building it
-    site = install(TESSERA, into=tmp_path_factory.mktemp("tessera"))
-    return os.pathsep.join([site, os.environ.get("PYTHONPATH", "")])
+    return install(TESSERA, into=tmp_path_factory.mktemp("tessera"))
 
 
 def test_all_that_the_vendor_wrote_is_short() -> None:
@@ -37,12 +34,12 @@ def test_all_that_the_vendor_wrote_is_short() -> None:
 def test_its_own_tests_pass(path: str) -> None:
     """But for the sample of conformance, which tests/e2e/test_new.py runs for a package like it."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "not sample", "tests"]
-    environ = {**os.environ, "PYTHONPATH": path}
+    environ = environment(PYTHONPATH=path)
     done = subprocess.run(command, cwd=TESSERA, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 
-def test_it_keeps_32_bits_of_an_int64_and_has_no_float64(path: str, python: Python) -> None:
+def test_it_keeps_32_bits_of_an_int64_and_has_no_float64(path: str, python: Run) -> None:
     code = """
 import accelplug, json, torch
 dev = accelplug.auto().torch_device
@@ -59,7 +56,7 @@ except TypeError as error:
     assert "tessera (simulated) has no float64; it has bool" in refused
 
 
-def test_its_simulated_chip_holds_what_its_hook_says(path: str, python: Python) -> None:
+def test_its_simulated_chip_holds_what_its_hook_says(path: str, python: Run) -> None:
     code = """
 import accelplug_tessera, json
 from accelplug.sim.profile import find

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from backend_site import Site
+from processes import PATIENCE, Run, environment
 
 HERE = Path(__file__).parent
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PROFILE = """
 name = "acme"
@@ -37,21 +36,20 @@ def acme(tmp_path: Path) -> Run:
     (folder / "acme.toml").write_text(PROFILE)
     Site(folder).metadata("accelplug-acme", "acme", "acme_backend")
 
+    installed = {
+        "PYTHONPATH": os.pathsep.join([str(folder), str(HERE)]),
+        "ACCELPLUG_SIMULATE": str(folder / "acme.toml"),
+        "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
+    }
+
     def run(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join([str(folder), str(HERE), os.environ.get("PYTHONPATH", "")])
         return subprocess.run(
             [sys.executable, *arguments],
             cwd=tmp_path,
-            env={
-                **os.environ,
-                "PYTHONPATH": path,
-                "ACCELPLUG_SIMULATE": str(folder / "acme.toml"),
-                "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor"),
-                **environ,
-            },
+            env=environment(**{**installed, **environ}),
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=PATIENCE,
             check=False,
         )
 

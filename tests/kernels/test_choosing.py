@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -116,6 +115,7 @@ def test_an_operator_with_other_arguments_is_refused_when_it_is_loaded(site: Sit
         put(X)
 
 
+@pytest.mark.usefixtures("restless_threads")
 def test_threads_count_exactly_while_the_order_changes(site: Site) -> None:
     table = live(site, "kernel('one', 1), kernel('two', 2)")
 
@@ -126,12 +126,8 @@ def test_threads_count_exactly_while_the_order_changes(site: Site) -> None:
             with accelplug.kernels(order=["acme"], only=f"acme/{'two' if number % 2 else 'one'}"):
                 assert put(X)[0] == 1 + number % 2
 
-    sys.setswitchinterval(1e-5)
-    try:
-        with ThreadPoolExecutor(4) as pool:
-            list(pool.map(work, range(4)))
-    finally:
-        sys.setswitchinterval(0.005)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
     assert [count.calls for count in table.counts()] == [400, 1200]
 
 

@@ -85,7 +85,7 @@ def table() -> Iterator[int]:
     dispatch.ops().set_order(number, 0, [])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     accepts=st.dictionaries(st.sampled_from(["x", "y", "more", "*"]), rules, max_size=3),
     values=st.dictionaries(st.sampled_from(["number", "text", "flag"]), allowed, max_size=2),
@@ -106,7 +106,7 @@ def test_both_refuse_the_same_calls_at_the_same_clause(table: int, accepts: Any,
     assert (taken, failed) == (int(refused is None), expected)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(accepts=st.dictionaries(st.sampled_from(["x", "*"]), rules, max_size=2), tensor=tensors())
 def test_tensors_without_data_are_refused_as_real_ones(accepts: Any, tensor: torch.Tensor) -> None:
     clauses = predicate.clauses(kernel(accepts, {}), call._schema)

@@ -16,6 +16,13 @@ from accelplug.tables import scope
 
 X = torch.zeros(4)
 TWO = "kernel('one', 1), kernel('two', 2, provider='other', level='isa')"
+SICK = """
+from accelplug.hookspecs import hookimpl
+
+@hookimpl
+def accelplug_kernels():
+    1 / 0
+"""
 
 
 def test_a_provider_or_a_kernel_can_be_switched_off(site: Site) -> None:
@@ -147,15 +154,6 @@ def test_a_backend_whose_kernels_cannot_be_had_is_said_and_hurts_no_other(
     with accelplug.kernels(disable="acme"):
         assert put(X)[0] == 2
     assert "the kernels of backend sick are unknown: hook accelplug_kernels of backend sick" in caplog.text
-
-
-SICK = """
-from accelplug.hookspecs import hookimpl
-
-@hookimpl
-def accelplug_kernels():
-    1 / 0
-"""
 
 
 def test_equal_scopes_are_one(site: Site) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import Run
 
 from accelplug.sim import build
 from accelplug.tables import dispatch
 
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
 HERE = Path(__file__).parent
 
 ONE_GRAPH = """

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import PATIENCE, environment
 from typer.testing import CliRunner
 
 from accelplug.cli.app import app
@@ -94,7 +95,7 @@ def test_the_tests_of_its_probe_and_of_its_attention_pass(tmp_path: Path) -> Non
     done = subprocess.run(
         command,
         cwd=tmp_path / "acme",
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([".", os.environ.get("PYTHONPATH", "")])},
+        env=environment(PYTHONPATH="."),
         capture_output=True,
         text=True,
         check=False,
@@ -169,7 +170,7 @@ def test_questions_are_asked_in_a_terminal_and_asked_again_where_the_answer_is_n
         stdin=theirs,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     os.close(ours)

@@ -110,9 +110,18 @@ def test_a_reason_of_the_sdk_is_said_as_it_is() -> None:
     assert accelplug.fallback_report().rows[0].reason == "vendor error 7"
 
 
-@pytest.mark.parametrize("given", [{"calls": -1}, {"bytes": "-4"}, {"ops": {"fill_": 0}}, {"ops": {"aten::mm": "4"}}])
-def test_a_bad_argument_is_said_before_a_device_is_needed(given: dict[str, object]) -> None:
-    with pytest.raises(BadInputError):
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"policy": "warm"}, "policy 'warm' is unknown; did you mean 'warn'"),
+        ({"calls": -1}, "-1"),
+        ({"bytes": "-4"}, "'-4'"),
+        ({"ops": {"fill_": 0}}, "'fill_' is no operator's name such as aten::fill_"),
+        ({"ops": {"aten::mm": "4"}}, "one is calls=N or bytes=N"),
+    ],
+)
+def test_a_bad_argument_is_said_before_a_device_is_needed(given: dict[str, object], said: str) -> None:
+    with pytest.raises(BadInputError, match=said):
         accelplug.fallback(**given)  # type: ignore[arg-type]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch._inductor import lowering
+from torch._inductor.utils import fresh_cache
 
 from accelplug.compiling import compile_with
 from accelplug.errors import CompileRefusedError
@@ -21,6 +22,13 @@ aten = torch.ops.aten
 NUMBERS = torch.tensor([1.0, math.nan, 3.0])  # nanmedian: 1. median: nan. largest: nan, too
 
 pytestmark = pytest.mark.usefixtures("fresh_dynamo")
+
+
+@pytest.fixture(autouse=True)
+def own_cache() -> Iterator[None]:
+    """Torch's caches don't tell who else has put lowerings into the slots."""
+    with fresh_cache():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -38,7 +38,7 @@ def _cards(world_size: int) -> dict[str, str]:
         return {}
     if len(addresses) < world_size:
         raise ValueError(
-            f"{ASSIGNED_CARDS} has {len(addresses)} cards, but there are {world_size} workers; request more cards"
+            f"{world_size} workers need a card each, and {ASSIGNED_CARDS} has {len(addresses)}; request more cards"
         )
     names = (f"AIU_WORLD_RANK_{rank}" for rank in range(world_size))
     return {name: address for name, address in zip(names, addresses, strict=False) if name not in os.environ}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from accelplug.doctor import Finding, Level
+from processes import PATIENCE, environment
+
 from accelplug.specs import Host
 
 
@@ -49,7 +52,13 @@ class Packages:
     def host(self, **environ: str) -> Host:
         return Host(site=[self.folder], environ=environ)
 
-
-def bad(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
-    """The findings that aren't ok."""
-    return [finding for finding in findings if finding.level is not Level.ok]
+    def python(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        """Runs this interpreter, with the packages before those that are installed for real."""
+        return subprocess.run(
+            [sys.executable, *arguments],
+            env=environment(PYTHONPATH=str(self.folder), **environ),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )

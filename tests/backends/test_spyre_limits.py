@@ -1,4 +1,4 @@
-"""What Spyre asks of tensors, can't do, and wants in a worker's environment."""
+"""What Spyre cards ask of tensors and can't do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import accelplug_spyre
 import pytest
 
 from accelplug.sim.profile import find
-from accelplug.specs import Capabilities, Constraints, Feature, Probe, Verdict, Worker
+from accelplug.specs import Capabilities, Constraints, Feature, Probe, Verdict
 
 FOUND = Probe(verdict=Verdict.usable, reason="", count=1)
 
@@ -53,49 +53,3 @@ def test_a_missing_collective_is_not_listed() -> None:
     assert collectives is not None
     assert "all_reduce" in collectives
     assert "reduce_scatter" not in collectives
-
-
-# Workers
-
-
-@pytest.fixture(autouse=True)
-def no_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PCIDEVICE_IBM_COM_AIU_PF", "SPYRE_DEVICES", "AIU_WORLD_RANK_0", "AIU_WORLD_RANK_1"):
-        monkeypatch.delenv(name, raising=False)
-
-
-def env(rank: int = 1, world_size: int = 2) -> dict[str, str]:
-    worker_env = accelplug_spyre.accelplug_device().worker_env
-    assert worker_env is not None
-    return worker_env(Worker(rank=rank, local_rank=rank, world_size=world_size, device=rank))
-
-
-def test_a_worker_has_its_ranks_before_the_sdk_is_loaded() -> None:
-    assert env() == {
-        "RANK": "1",
-        "WORLD_SIZE": "2",
-        "LOCAL_RANK": "1",
-        "LOCAL_WORLD_SIZE": "2",
-        "AIU_WORLD_SIZE": "2",
-        "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
-    }
-
-
-def test_each_rank_has_the_card_that_was_assigned_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PCIDEVICE_IBM_COM_AIU_PF", "0000:1a:00.0, 0000:3d:00.0,0000:5e:00.0")
-    given = env()
-    assert (given["AIU_WORLD_RANK_0"], given["AIU_WORLD_RANK_1"]) == ("0000:1a:00.0", "0000:3d:00.0")
-    assert "AIU_WORLD_RANK_2" not in given
-
-
-@pytest.mark.parametrize("name", ["SPYRE_DEVICES", "AIU_WORLD_RANK_1"])
-def test_what_the_user_says_about_cards_stays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv("PCIDEVICE_IBM_COM_AIU_PF", "0000:1a:00.0,0000:3d:00.0")
-    monkeypatch.setenv(name, "0")
-    assert "AIU_WORLD_RANK_1" not in env()
-
-
-def test_more_workers_than_assigned_cards_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PCIDEVICE_IBM_COM_AIU_PF", "0000:1a:00.0")
-    with pytest.raises(ValueError, match="1 cards, but there are 2 workers"):
-        env()
