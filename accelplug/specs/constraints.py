@@ -29,8 +29,6 @@ class Constraints(Record):
         Tensors that don't start where their memory does must be copied before a compiled graph takes them.
     head_multiple, block_multiple
         What an attention head's size and a KV block's number of tokens must be multiples of.
-    max_rank
-        The most dimensions a tensor may have; 0 is no limit.
     static_shapes
         Compiled graphs have fixed shapes.
     buckets
@@ -44,7 +42,6 @@ class Constraints(Record):
     clone_offset: bool = False
     head_multiple: Multiple = 1
     block_multiple: Multiple = 1
-    max_rank: int = Field(default=0, ge=0)
     static_shapes: bool = False
     buckets: tuple[Multiple, ...] = ()
 

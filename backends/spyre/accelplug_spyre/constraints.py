@@ -33,7 +33,6 @@ def constraints() -> Constraints:
         clone_offset=True,
         head_multiple=STICK,
         block_multiple=STICK,
-        max_rank=6,
         static_shapes=True,
         buckets=(64, 128, 256, 512, 1024, 2048),
     )
