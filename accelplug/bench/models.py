@@ -63,7 +63,7 @@ def sizes(model: str) -> ModelSizes:
         return PUBLISHED[model]
     folder = Path(model)
     if (folder / CONFIG).is_file():
-        return _of_config(json.loads((folder / CONFIG).read_text(encoding="utf-8")), folder.absolute().name, model)
+        return _of_config(_read(folder / CONFIG, model), folder.absolute().name, model)
     if folder.is_dir():
         raise BadInputError(f"--model {model}: the folder has no {CONFIG}, so it is no checkpoint")
     if "/" not in model or folder.is_absolute():
@@ -77,6 +77,16 @@ def sizes(model: str) -> ModelSizes:
 def is_checkpoint(model: str) -> bool:
     """Whether there are weights that can be served, and not just sizes."""
     return model not in PUBLISHED
+
+
+def _read(path: Path, model: str) -> dict[str, Any]:
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise BadInputError(f"--model {model}: its {CONFIG} is no JSON: {error}") from None
+    if not isinstance(config, dict):
+        raise BadInputError(f"--model {model}: its {CONFIG} is no JSON object")
+    return config
 
 
 def _from_the_hub(model: str) -> dict[str, Any]:

@@ -143,3 +143,10 @@ def test_a_checkpoint_without_the_parts_that_are_measured_is_refused(tmp_path: P
     )
     with pytest.raises(BadInputError, match="has no intermediate_size; decoder-only models"):
         models.sizes(str(tmp_path))
+
+
+@pytest.mark.parametrize(("text", "why"), [("{", "is no JSON: "), ("[]", "is no JSON object")])
+def test_a_checkpoint_whose_configuration_is_broken_is_refused(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(BadInputError, match=f"its config.json {why}"):
+        models.sizes(str(tmp_path))
