@@ -21,13 +21,25 @@ hypothesis.settings.register_profile("accelplug", deadline=None)  # how long an 
 hypothesis.settings.load_profile("accelplug")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_settings_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No ACCELPLUG_* variable and no accelplug.toml, and no terminal's width: for what several tests share, too."""
+    with pytest.MonkeyPatch.context() as patch:
+        without_settings(patch)
+        patch.delenv("COLUMNS", raising=False)  # processes that run tests side by side have one
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
+        yield
+
+
 @pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """No ACCELPLUG_* variable and no accelplug.toml but those a test sets, and no terminal's width."""
+def no_settings_of_other_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ACCELPLUG_* variable but those a test sets."""
+    without_settings(monkeypatch)
+
+
+def without_settings(patch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("ACCELPLUG_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.delenv("COLUMNS", raising=False)  # processes that run tests side by side have one
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no-config"))
+        patch.delenv(name)
 
 
 @pytest.fixture
