@@ -6,8 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
-import urllib.request
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import pytest
 from accelplug_vllm.tiny import models
-from openai import OpenAI
+from asking import ask, missing
 
 from accelplug.sim import build
 from tools.installing import install
@@ -91,7 +89,7 @@ def test_the_tokens_are_those_of_the_cpu(device: str, generate: Callable[..., Sa
     assert steps["to_device_calls"] == steps["steps"], "and one tensor has all that a step needs"
 
 
-def test_they_are_on_the_examples_chip_with_its_own_attention_and_tiles(
+def test_the_examples_chip_gives_them_with_its_own_attention_and_tiles(
     checkpoint: Path, tmp_path: Path, generate: Callable[..., Said], on_the_cpu: Said
 ) -> None:
     """examples/tessera: 32-wide, 32 bits of an int64, and attention through the hook."""
@@ -126,7 +124,7 @@ def test_single_layers_on_a_device_beside_a_model_on_the_cpu(
 
 
 @pytest.mark.parametrize("device", ["neuron", "spyre"])
-def test_they_are_the_same_compiled(
+def test_compiled_graphs_give_the_same_tokens(
     device: str, checkpoint: Path, generate: Callable[..., Said], on_the_cpu: Said
 ) -> None:
     compiled = {"accelplug": {"compile": True, "tokens": "16,64,128"}}
@@ -168,6 +166,15 @@ def test_a_mixture_of_experts_says_what_transformers_says(tmp_path: Path, genera
     assert said["tokens"] == expected
 
 
+COUNTED = (
+    'accelplug_bucket_hits_total{bucket="16",part="model"}',
+    'accelplug_bucket_elements_total{kind="padding",part="model"}',
+    'accelplug_compiles_total{part="model",when="service"} 0.0',
+    'device="neuron"',
+    'simulated="true"',
+)
+
+
 def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: Path, tmp_path: Path) -> None:
     build.library()
     small = ("--max-model-len", "256", "--max-num-seqs", "4", "--enforce-eager", "--kv-cache-memory-bytes", "128M")
@@ -175,20 +182,9 @@ def test_it_serves_over_http_and_says_that_the_device_is_simulated(checkpoint: P
     log = tmp_path / "log"
     arguments = ("--device", "auto", "--served-model-name", "model", *small)
     with serving(str(checkpoint), *arguments, log=log, environ=environ) as server:
-        client = OpenAI(base_url=f"{server.url}/v1", api_key="none", timeout=300)
-        question = [{"role": "user", "content": "What is the capital of France?"}]
-        answer = client.chat.completions.create(model="model", messages=question, temperature=0)  # type: ignore[arg-type]
-        assert "Paris" in (answer.choices[0].message.content or "")
-        colours: Any = {"structured_outputs": {"choice": ["red", "blue"]}}
-        chosen = client.chat.completions.create(model="model", messages=question, extra_body=colours)  # type: ignore[arg-type]
-        assert chosen.choices[0].message.content in ("red", "blue")
-        time.sleep(2)  # counts come once a second
-        metrics = urllib.request.urlopen(f"{server.url}/metrics").read().decode()
-    assert 'accelplug_bucket_hits_total{bucket="16",part="model"}' in metrics
-    assert 'accelplug_bucket_elements_total{kind="padding",part="model"}' in metrics
-    assert 'accelplug_compiles_total{part="model",when="service"} 0.0' in metrics
-    assert 'device="neuron"' in metrics
-    assert 'simulated="true"' in metrics
+        assert "Paris" in ask(server.url, "model")
+        assert ask(server.url, "model", structured_outputs={"choice": ["red", "blue"]}) in ("red", "blue")
+        assert not missing(server.url, *COUNTED)
     said = [line for line in log.read_text().splitlines() if "native mode on neuron" in line]
     assert len(said) == 1, "once for all processes"
     assert "device neuron (simulated), decided by ACCELPLUG_SIMULATE" in said[0]
