@@ -60,7 +60,8 @@ class Device:
 
 
 def activate(spec: DeviceSpec, selection: Selection, index: int | None = None) -> Device:
-    """Makes the device live: loads its SDK if it has one and this process hasn't yet, then sets the current device.
+    """Makes the device live: loads its SDK if it has one and this process hasn't yet, then makes ``index`` the
+    current device, if one is given.
 
     Where it fails, the environment is as before; what an SDK has registered with PyTorch can't be taken back.
     Raises ActivationError if the SDK doesn't load or leaves PyTorch without a working device, or if another device has
