@@ -29,6 +29,15 @@ def test_without_a_dispatcher_a_kernel_is_put_where_it_is_called(
     assert module.kernel is print
 
 
+def test_without_a_dispatcher_what_launches_the_kernel_gets_it_too(
+    module: types.ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, moved.DISPATCHER, None)
+    module.launch, module.other = types.SimpleNamespace(kernel=kernel), types.SimpleNamespace(kernel=max)  # type: ignore[attr-defined]
+    moved.register_kernels({"made_up_kernels.kernel": print})
+    assert (module.launch.kernel, module.other.kernel) == (print, max)
+
+
 def test_a_dispatcher_that_is_broken_is_an_error(module: types.ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(name: str) -> types.ModuleType:
         raise ModuleNotFoundError("No module named 'something_else'", name="something_else")

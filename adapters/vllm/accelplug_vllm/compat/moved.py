@@ -44,7 +44,11 @@ def register_kernels(kernels: Mapping[str, Callable[..., Any]]) -> None:
             raise
         for name, kernel in kernels.items():
             owner, attribute = holder(name)
+            before = getattr(owner, attribute)
             setattr(owner, attribute, kernel)
+            for launcher in vars(owner).values():  # of 0.30, made with the kernel
+                if getattr(launcher, "kernel", None) is before:
+                    launcher.kernel = kernel
     else:
         dispatcher.register_kernels(kernels)
 
