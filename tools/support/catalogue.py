@@ -43,6 +43,7 @@ SMALL: dict[str, Any] = {
 }
 WHOLE = {"max_num_batched_tokens": 512}  # for models that take their input at once
 PROMPTS = ["The capital of France is", "one two three " * 12, "def fib(n):", "?", "A list of colours: red, green, "]
+MANY_STEPS = "many words " * 30  # more tokens than a step takes
 CLOSE = 1e-4  # how far numbers that were computed in float32 in another order may be apart
 
 
@@ -72,7 +73,7 @@ def chat(llm: Any) -> Any:
 
 def chunked_prefill(llm: Any) -> Any:
     """A prompt of three steps, beside short ones."""
-    return _generate(llm, ["many words " * 30, *PROMPTS[:2]])
+    return _generate(llm, [MANY_STEPS, *PROMPTS[:2]])
 
 
 def prefix_caching(llm: Any) -> Any:
@@ -131,10 +132,19 @@ def penalties(llm: Any) -> Any:
 
 def seeded_sampling(llm: Any) -> Any:
     """A device has random numbers of its own: the same seed gives the same tokens there, and not the CPU's."""
+    return _repeats_itself(llm, PROMPTS)
+
+
+def seeded_prompt_in_steps(llm: Any) -> Any:
+    """As above, with a prompt that is run in several steps beside short ones."""
+    return _repeats_itself(llm, [MANY_STEPS, *PROMPTS[:2]])
+
+
+def _repeats_itself(llm: Any, prompts: list[str]) -> dict[str, bool]:
     from vllm import SamplingParams
 
     params = SamplingParams(temperature=1, top_p=0.9, top_k=50, min_p=0.01, seed=7, max_tokens=12)
-    first, second = (_tokens(llm.generate(PROMPTS, params, use_tqdm=False)) for _ in range(2))
+    first, second = (_tokens(llm.generate(prompts, params, use_tqdm=False)) for _ in range(2))
     return {"repeats itself": first == second}
 
 
@@ -267,6 +277,8 @@ STARTS: dict[str, Start] = {
     "fp8 cache": Start(
         "llama", (Feature("KV cache in fp8", completion),), {"kv_cache_dtype": "fp8"}, "--kv-cache-dtype"
     ),
+    # By itself: vLLM 0.32 ends where its CPU platform comes to such a request.
+    "seeds": Start("llama", (Feature("sampling with a seed, with a prompt of several steps", seeded_prompt_in_steps),)),
     # The last: it loads numba, after which vLLM 0.32's CPU platform can't start another engine in the same process.
     "n-gram drafts": Start(
         "llama",
