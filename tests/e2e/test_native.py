@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections import Counter
@@ -14,6 +13,7 @@ from typing import Any
 import pytest
 from accelplug_vllm.tiny import models
 from asking import ask, missing
+from processes import environment
 
 from accelplug.sim import build
 from tools.installing import install
@@ -55,9 +55,10 @@ def generate(checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
         report = folder / "report.json"
         report.unlink(missing_ok=True)
         one_process = {"HF_HUB_OFFLINE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "ACCELPLUG_REPORT": str(report)}
-        environment = {**os.environ, **one_process, **environ}
         command = [sys.executable, str(program), str(model), *map(json.dumps, arguments)]
-        done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            command, env=environment(**one_process, **environ), cwd=folder, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr[-4000:]
         said: Said = json.loads(done.stdout.splitlines()[-1])
         return {**said, "report": json.loads(report.read_text()) if report.exists() else None}
@@ -93,8 +94,7 @@ def test_the_examples_chip_gives_them_with_its_own_attention_and_tiles(
     checkpoint: Path, tmp_path: Path, generate: Callable[..., Said], on_the_cpu: Said
 ) -> None:
     """examples/tessera: 32-wide, 32 bits of an int64, and attention through the hook."""
-    path = os.pathsep.join([install(TESSERA, into=tmp_path), os.environ.get("PYTHONPATH", "")])
-    said = generate(checkpoint, ACCELPLUG_SIMULATE="tessera", PYTHONPATH=path)
+    said = generate(checkpoint, ACCELPLUG_SIMULATE="tessera", PYTHONPATH=install(TESSERA, into=tmp_path))
     assert said["platform"] == ["OOT", "tessera", "PrivateUse1"]
     assert said["tokens"] == on_the_cpu["tokens"]
     fell_back = {row["op"] for row in said["report"]["rows"]}

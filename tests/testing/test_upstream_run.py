@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from processes import PATIENCE, environment
 
 from accelplug.testing import Target, Upstream
 from accelplug.testing.page import with_section
@@ -119,14 +119,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(project), os.environ.get("PYTHONPATH", "")])
     return subprocess.run(
         [sys.executable, "-m", "pytest", "--accelplug-upstream", *arguments],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200"},
+        env=environment(PYTHONPATH=str(project), COLUMNS="200"),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
 

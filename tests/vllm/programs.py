@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from processes import PATIENCE, environment
 
 
 def run(program: str, *arguments: str, cwd: Path, **environ: str) -> tuple[Any, str]:
@@ -15,10 +16,10 @@ def run(program: str, *arguments: str, cwd: Path, **environ: str) -> tuple[Any, 
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name(program)), *arguments],
         cwd=cwd,
-        env={**os.environ, **environ},
+        env=environment(**environ),
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]

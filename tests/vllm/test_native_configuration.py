@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from types import SimpleNamespace
 from typing import Any
 
@@ -111,7 +110,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, dict[str, A
     environ = {
         "ACCELPLUG_SIMULATE": str(folder / "profile.toml"),
         "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONPATH": str(folder),
     }
     cases = json.dumps([*CASES.values()])
     for name in ("model", "mixture", "mamba"):

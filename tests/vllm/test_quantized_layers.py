@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import programs
@@ -139,8 +138,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Checkpoints loaded by vLLM on a simulated device whose backend refuses nothing, all in one process."""
     build.library()
     folder = tmp_path_factory.mktemp("quantised")
-    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environ = {**OFFLINE, **DEVICES["unlimited"], "PYTHONPATH": path}
+    environ = {**OFFLINE, **DEVICES["unlimited"], "PYTHONPATH": str(ROOT)}
     models = [*TWINS, *dict.fromkeys(TWINS.values())]
     found, _ = programs.run("quantised_models_on_device.py", str(folder), *models, cwd=ROOT, **environ)
     return dict(found)
