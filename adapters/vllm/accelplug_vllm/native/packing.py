@@ -3,9 +3,9 @@
 The runner fills its buffers on the host and copies each to the device when it is ready. Here these copies wait, and go
 together before anything reads them, with what attention needs of how the batch is divided. See compat: "runner.inputs".
 
-With the five inputs of `tests/vllm/test_native_packing.py` that costs 0.18 ms of Python a step on the simulator (234 µs
-in place of 51, the least of 600 steps taken in turn) and saves four transfers, and one more where attention has a
-layout to send: it pays where one takes more than some 40 µs. What one takes on hardware isn't known.
+With the seven inputs of `tests/vllm/test_native_packing.py` and attention's layout that costs 0.32 ms of Python a step
+on the simulator (500 µs in place of 178, the least of 600 steps taken in turn) and saves seven transfers: it pays where
+one takes more than some 45 µs. What one takes on hardware isn't known.
 """
 
 from __future__ import annotations
