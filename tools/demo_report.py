@@ -49,7 +49,7 @@ def _rows(now: ServerStatus) -> list[tuple[str, str | Text]]:
     rows.append(("fell back", Text(_listed(fell), style="yellow") if fell else "nothing"))
     if now.buckets:
         used = [f"{row.bucket} × {units.count(row.hits)}" for row in now.buckets]
-        rows.append(("buckets", f"{_listed(used)} steps; {units.share(now.padding_share)} of their tokens is padding"))
+        rows.append(("buckets", f"{_listed(used)} steps; {units.share(now.padding_share)} of their tokens are padding"))
     rows.append(("copies a step", f"{copies(now)}, in {units.count(now.steps)} steps"))
     return rows
 

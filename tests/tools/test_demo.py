@@ -41,7 +41,7 @@ def test_its_report_says_what_ran_natively_what_fell_back_and_which_buckets() ->
         "neuron (simulated)",
         "% of calls",
         "aten::exponential_",
-        "16 × 3 · 64 × 1 steps; 75.0 % of their tokens is padding",
+        "16 × 3 · 64 × 1 steps; 75.0 % of their tokens are padding",
         "1.5 to the device, 1.0 back, in 4 steps",
     ):
         assert words in said
