@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
+from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -38,15 +40,14 @@ class Packages:
             for key, value in (entry_points or {}).items()
         ]
         (info / "entry_points.txt").write_text("".join(lines))
+        record = [f"{info.name}/{file},," for file in ("METADATA", "INSTALLER", "entry_points.txt", "RECORD")]
         for path, content in (files or {}).items():
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content if isinstance(content, bytes) else content.encode())
-        record = [
-            *(files or {}),
-            *(f"{info.name}/{f}" for f in ("METADATA", "INSTALLER", "entry_points.txt", "RECORD")),
-        ]
-        (info / "RECORD").write_text("".join(f"{path},,\n" for path in record))
+            target.write_bytes(written := content if isinstance(content, bytes) else content.encode())
+            digest = urlsafe_b64encode(hashlib.sha256(written).digest()).rstrip(b"=").decode()
+            record.append(f"{path},sha256={digest},{len(written)}")
+        (info / "RECORD").write_text("".join(f"{line}\n" for line in record))
         return info
 
     def host(self, **environ: str) -> Host:

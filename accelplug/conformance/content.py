@@ -32,7 +32,7 @@ def content(examined: Subject, areas: Iterable[Area]) -> dict[str, str]:
     if examined.candidate.simulated and simulate:  # a device may also simulate itself
         found["profile"] = _digest([profile.find(simulate).model_dump_json().encode()])
     for module in ("torch", *dict.fromkeys(area.needs for area in areas if area.needs)):
-        found |= {module: of_module} if (of_module := _of_installed(module)) else {}
+        found |= {module: of_module} if (of_module := of_installed(module)) else {}
     return found
 
 
@@ -52,11 +52,16 @@ def _of_sources(module: str) -> str:
     return _digest(each.read_bytes() for each in files if each.suffix in SOURCES)
 
 
-def _of_installed(module: str) -> str:
-    """What pip wrote down of a distribution's files; "" where that is not there."""
-    distribution = _distribution(module)
-    record = distribution.read_text("RECORD") if distribution else None
-    return _digest([record.encode()]) if record else ""
+def of_installed(module: str) -> str:
+    """A package as it was installed, by the hashes that its installer wrote down: those of the package's own files, as
+    scripts and metadata differ from one environment to the next. Where none are written down, as in an editable
+    installation, by its sources; "" where there is no such package."""
+    names = dict.fromkeys(metadata.packages_distributions().get(module, []))
+    files = (file for name in names for file in metadata.files(name) or ())
+    recorded = sorted(f"{file} {file.hash.value}" for file in files if file.hash and file.parts[0] == module)
+    if recorded:
+        return _digest(line.encode() for line in recorded)
+    return _of_sources(module) if find_spec(module) else ""
 
 
 def _distribution(module: str) -> metadata.Distribution | None:
