@@ -49,7 +49,7 @@ bench: setup ## run the benchmarks; results in benchmarks/RESULTS.md
 support: setup ## run what people do with vLLM on each device (minutes); results in docs/support.md
 	$(PY) -m tools.support
 
-conformance: setup ## the conformance reports in docs/conformance: cpu and simulated devices (half an hour; goes on where it was)
+conformance: setup ## the conformance reports in docs/conformance: cpu and simulated devices (a quarter of an hour; goes on where it was)
 	$(PY) -m tools.conformance
 
 docs: export NO_MKDOCS_2_WARNING := 1

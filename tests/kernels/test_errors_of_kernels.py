@@ -48,6 +48,14 @@ def test_a_refused_fallback_inside_a_kernel_is_the_callers_to_see_and_not_taken_
     assert [count.passed_on for count in table.counts()] == [0, 0]
 
 
+def test_a_kernel_in_cpp_says_it_in_the_same_way(site: Site) -> None:
+    """``int_repr`` is for quantized tensors: for others PyTorch itself throws ``c10::NotImplementedError``."""
+    load = "load=lambda: torch.ops.aten.int_repr.default, reference=torch.nn.functional.hardswish"
+    table = live(site, f"kernel(op='aten::hardswish', {load})")
+    assert torch.ops.aten.hardswish.default(X + 3).tolist() == [3] * 4
+    assert [(count.calls, count.passed_on) for count in table.counts()] == [(0, 1)]
+
+
 def test_what_no_kernel_takes_goes_to_what_was_there_before_with_its_arguments(site: Site) -> None:
     live(site, "kernel(load=loads(raises(NotImplementedError())))")
     assert put(torch.ones(4), X, mode="b", n=2).tolist() == [1] * 4

@@ -1,11 +1,13 @@
 """`make docs-images`: the pictures in docs/images, from real runs on simulated devices, taken in headless Chromium.
 
-Each is of what a command prints or writes, and says itself that the device was simulated.
+Each is of what a command prints or writes, and says itself that the device was simulated. The conformance report is the
+one that `make conformance` has left in docs/conformance.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,9 +21,9 @@ from tools.site.browser import Browser
 
 ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
+CONFORMANCE = ROOT / "docs" / "conformance" / "neuron.html"
 LARGEST = 200_000  # bytes of a picture
 COLUMNS = 118
-AREAS = ("probe", "registration", "accelerator", "memory", "rng", "streams", "tensors", "saving")  # the quick ones
 SHARPNESS = 1.5
 
 PROGRAM = """
@@ -70,8 +72,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder)
         terminal(made / "devices.html", "neuron", "devices")
-        areas = [word for area in AREAS for word in ("--area", area)]
-        run(made, "spyre", "-m", "accelplug", "conform", "spyre", "--quick", *areas, "--html", "conformance.html")
+        shutil.copy(CONFORMANCE, made / "conformance.html")
         (made / "sample.py").write_text(PROGRAM)
         run(made, "spyre", "-c", RUN)
         with Browser() as browser:
