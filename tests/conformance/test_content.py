@@ -24,8 +24,11 @@ def elsewhere(folder: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, st
 def test_scripts_and_metadata_do_not_count_as_each_environment_has_its_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = elsewhere(tmp_path / "one", monkeypatch, {**PACKAGE, "bin/acme": "#!/one/bin/python"})
-    two = elsewhere(tmp_path / "two", monkeypatch, {**PACKAGE, "bin/acme": "#!/two/bin/python"})
+    def own(place: str) -> dict[str, str]:
+        return {"bin/acme": f"#!/{place}/bin/python", "acme_torch-1.0.dist-info/direct_url.json": place}
+
+    one = elsewhere(tmp_path / "one", monkeypatch, {**PACKAGE, **own("one")})
+    two = elsewhere(tmp_path / "two", monkeypatch, {**PACKAGE, **own("two")})
     assert one == two != ""
 
 
@@ -48,6 +51,7 @@ def test_the_files_count_where_metadata_alone_stands_beside_them(
 
 def test_an_editable_installation_counts_by_its_sources(packages: Packages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(packages.folder)
+    packages.install("acme-torch")
     (packages.folder / "acme_torch").mkdir()
     source = packages.folder / "acme_torch" / "__init__.py"
     source.write_text("ADD = 1")
