@@ -121,7 +121,7 @@ class KernelCount(Record):
     passed_on
         How many it left to the next one by itself: its `refuses` gave a reason, or it raised NotImplementedError.
     said
-        The reasons it gave for that, and how often. A kernel in C++ gives none.
+        The reasons it gave for that, and how often; of a kernel in C++ the exception's name.
     unavailable
         Why it isn't there, "" where it is or nobody has wanted it yet.
     """

@@ -185,13 +185,17 @@ def _counted(made: KernelOp) -> KernelCount:
     )
     refused = Counter({clause: number for clause, number in zip(made.clauses, failed, strict=True) if number})
     refused += made.offered.refused
+    passed_on = asked + unsupported + made.offered.passed_on
+    said = Counter(made.said)
+    if (in_cpp := passed_on - said.total()) > 0:  # called without Python, which would have kept the words
+        said["c10::NotImplementedError"] += in_cpp
     return KernelCount(
         op=made.kernel.op,
         kernel=str(made.kernel),
         calls=calls + made.offered.calls,
         refused={str(clause): number for clause, number in refused.items()},
-        passed_on=asked + unsupported + made.offered.passed_on,
-        said=dict(made.said),
+        passed_on=passed_on,
+        said=dict(said),
         unavailable=made.unavailable,
     )
 
